@@ -1,0 +1,1 @@
+"""Stores that keep the promises of `base.Broker`."""

@@ -1,0 +1,1 @@
+"""The words of the queue in plain Python: no Django, no Redis, no input or output."""

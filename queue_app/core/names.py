@@ -1,0 +1,39 @@
+"""One rule for each kind of name, the same at every door."""
+
+import re
+
+from queue_app.core.errors import InvalidName
+
+DEFAULT_QUEUE = "tasks"
+
+_QUEUE = re.compile(r"[A-Za-z0-9_.-]{1,100}", re.ASCII)
+_TASK_TYPE = re.compile(r"[A-Za-z0-9_.:<>-]{1,200}", re.ASCII)
+_TASK_ID = re.compile(r"[A-Za-z0-9_.:-]{1,100}", re.ASCII)
+
+
+def valid_queue(name: str) -> str:
+    """The name itself, or InvalidName. Letters, digits, `_`, `.` and `-`; 1 to 100 of them."""
+    return _valid(_QUEUE, name, "queue name", "1 to 100 letters, digits, '_', '.' or '-'")
+
+
+def valid_task_type(name: str) -> str:
+    """The type itself, or InvalidName. As a queue name, with `:`, `<` and `>`; 1 to 200 characters."""
+    return _valid(_TASK_TYPE, name, "task type", "1 to 200 letters, digits, '_', '.', ':', '<', '>' or '-'")
+
+
+def valid_task_id(name: str) -> str:
+    """The id itself, or InvalidName. As a queue name, with `:`; 1 to 100 characters."""
+    return _valid(_TASK_ID, name, "task id", "1 to 100 letters, digits, '_', '.', ':' or '-'")
+
+
+def valid_idempotency_key(key: str) -> str:
+    """The key itself, or InvalidName. Any text of 1 to 200 characters."""
+    if not isinstance(key, str) or not 0 < len(key) <= 200:
+        raise InvalidName(f"idempotency key {key!r:.80} is not text of 1 to 200 characters")
+    return key
+
+
+def _valid(pattern: re.Pattern[str], name: str, what: str, rule: str) -> str:
+    if not isinstance(name, str) or not pattern.fullmatch(name):
+        raise InvalidName(f"{what} {name!r:.80} is not {rule}")
+    return name
