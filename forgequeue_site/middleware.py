@@ -43,7 +43,7 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise has
         streamed: FileResponse = WhiteNoiseMiddleware.serve(static_file, request)
         if not isinstance(request, ASGIRequest):
             return streamed
-        with streamed:
-            whole = HttpResponse(streamed.getvalue(), status=streamed.status_code)
+        whole = HttpResponse(streamed.getvalue(), status=streamed.status_code)
+        streamed.close()
         whole.headers = streamed.headers
         return whole

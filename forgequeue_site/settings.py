@@ -87,10 +87,10 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT = environ.text("FORGEQUEUE_STATIC_ROOT")
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Found where they lie, so that a fresh checkout needs no collectstatic.
-WHITENOISE_USE_FINDERS = True
+# Without a STATIC_ROOT files are served from where they lie: a fresh checkout needs no collectstatic.
+WHITENOISE_USE_FINDERS = STATIC_ROOT is None
 
 LOGGING: dict[str, Any] = {
     "version": 1,
