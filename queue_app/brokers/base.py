@@ -313,5 +313,12 @@ class Broker(ABC):
         return snapshot
 
 
+def checked_limit(limit: int, *, lowest: int = 1, highest: int = MAX_BATCH) -> int:
+    """`limit` itself, or ValueError: no call may take more of the store's time than a batch does."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not lowest <= limit <= highest:
+        raise ValueError(f"a limit of {limit!r} is not a whole number from {lowest} to {highest}")
+    return limit
+
+
 REFUSALS: dict[Settled, type[TaskGone] | type[LeaseLost]] = {Settled.GONE: TaskGone, Settled.LOST: LeaseLost}
 """The one table that turns a store's word into an error."""

@@ -12,7 +12,7 @@ from queue_app.core.task import Task
 
 
 class Enqueue(msgspec.Struct, frozen=True, kw_only=True):
-    """A task to store, due at `due_at` (Unix seconds) or in `delay_seconds` by the store's clock; at once by default."""
+    """A task to store, due at `due_at` (Unix seconds) or in `delay_seconds` by the store's clock; else at once."""
 
     task: Task
     delay_seconds: float = 0.0

@@ -46,9 +46,7 @@ def after_success(claimed: Claimed, task: Task, *, result: bytes, keep_seconds: 
     if keep_seconds <= 0.0:
         return Succeeded(lease=claimed.lease, note=note(task, seconds))
     body = codec.amend(claimed.body, attempts=task.attempt)
-    return Succeeded(
-        lease=claimed.lease, note=note(task, seconds), result=result, keep_seconds=keep_seconds, body=body
-    )
+    return Succeeded(lease=claimed.lease, note=note(task, seconds), result=result, keep_seconds=keep_seconds, body=body)
 
 
 def after_cancel(claimed: Claimed, task: Task, reason: str, *, started: bool, seconds: float = 0.0) -> Outcome:

@@ -1,0 +1,416 @@
+"""The broker on Redis: every change of state is one Lua script, and this class is how Python calls them."""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from queue_app.brokers import base
+from queue_app.brokers.base import Broker, Decide
+from queue_app.brokers.redis import words
+from queue_app.brokers.redis.connection import Call, Connection, Reply
+from queue_app.brokers.redis.keys import STRUCTURES, Keys
+from queue_app.brokers.redis.scripts import load
+from queue_app.core import codec
+from queue_app.core.answers import (
+    Asked,
+    Beat,
+    Bucket,
+    Enqueue,
+    Exchange,
+    Held,
+    Moved,
+    Page,
+    QueueStats,
+    Receipt,
+    Recent,
+    Snapshot,
+    Standing,
+    WorkerRecord,
+)
+from queue_app.core.clock import Clock
+from queue_app.core.errors import StoreRefused, TaskGone, UndecodableBody, WrongState
+from queue_app.core.lease import Claimed, Lease
+from queue_app.core.names import DEFAULT_QUEUE, valid_queue
+from queue_app.core.outcomes import Outcome
+from queue_app.core.retention import Retention
+from queue_app.core.states import State
+
+ENQUEUE_SLICE = 500
+"""Tasks that one enqueue script stores: some milliseconds of the server's time."""
+PURGE_SLICE = 1_000
+TAKEOVER_LIMIT = 100
+PURGE_OVERDUE_SECONDS = 60.0
+"""A purge that is older than this was cut off: the sweeper finishes it."""
+
+Word: TypeAlias = str | bytes | int | float
+
+
+class RedisBroker(Broker):
+    """Keeps the contract on Redis 6.2 to 8 and Valkey 7.2 to 9.
+
+    `prefix` keeps several installations apart on one server. Only a testing broker is given a `clock`; without one
+    the server's clock decides.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        prefix: str = "",
+        clock: Clock | None = None,
+        retention: Retention | None = None,
+    ) -> None:
+        self._connection = connection
+        self._keys = Keys(prefix, connection.is_cluster)
+        self._clock = clock
+        self._retention = retention or Retention()
+        self._keep_dead = words.optional(self._retention.dead_seconds)
+        self._keep_cancelled = words.optional(self._retention.cancelled_seconds)
+        self._registered: set[str] = set()
+
+    # --- entering -----------------------------------------------------------------------------------------------
+
+    def enqueue_many(self, entries: Sequence[Enqueue]) -> list[Receipt]:
+        receipts: dict[int, Receipt] = {}
+        for queue, numbered in self._by_queue(entries).items():
+            self._register(queue)
+            for first in range(0, len(numbered), ENQUEUE_SLICE):
+                part = numbered[first : first + ENQUEUE_SLICE]
+                answers = self._enqueue_slice(queue, [entry for _, entry in part])
+                receipts |= {number: receipt for (number, _), receipt in zip(part, answers, strict=True)}
+        return [receipts[number] for number in range(len(entries))]
+
+    def key_generation(self, queue: str, key: str) -> int:
+        return int(self._run("key_generation", queue, key))
+
+    def _by_queue(self, entries: Sequence[Enqueue]) -> dict[str, list[tuple[int, Enqueue]]]:
+        by_queue: dict[str, list[tuple[int, Enqueue]]] = {}
+        for number, entry in enumerate(entries):
+            words.check_entry(entry)
+            by_queue.setdefault(entry.task.queue, []).append((number, entry))
+        return by_queue
+
+    def _enqueue_slice(self, queue: str, entries: Sequence[Enqueue]) -> list[Receipt]:
+        arguments: list[Word] = [self._retention.idempotency_seconds]
+        for entry in entries:
+            arguments += words.of_entry(entry)
+        answers, is_new = self._run("enqueue", queue, *arguments)
+        if is_new:
+            # The queue's first task, or the store has forgotten everything since we registered the queue.
+            self._registered.discard(queue)
+            self._register(queue)
+        return [Receipt(task_id.decode(), word == b"created", word == b"conflict") for task_id, word in answers]
+
+    def _register(self, queue: str) -> None:
+        if queue not in self._registered:
+            self._connection.command("SADD", self._keys.queues, queue)
+            self._registered.add(queue)
+
+    # --- running ------------------------------------------------------------------------------------------------
+
+    def exchange(
+        self,
+        queue: str,
+        *,
+        holder: str,
+        token: str,
+        outcomes: Sequence[Outcome] = (),
+        want: int = 0,
+        lease_seconds: float = base.LEASE_SECONDS,
+    ) -> Exchange:
+        base.checked_limit(want, lowest=0)
+        calls = [
+            self._call("exchange", other, "", "", 0, 0, *self._outcome_words(theirs))
+            for other, theirs in words.by_queue(outcomes).items()
+            if other != queue
+        ]
+        ours = [outcome for outcome in outcomes if outcome.lease.queue == queue] if calls else outcomes
+        calls.append(self._call("exchange", queue, holder, token, want, lease_seconds, *self._outcome_words(ours)))
+        *others, reply = self._run_calls(queue, calls)
+        answer = words.to_exchange(queue, token, reply)
+        for other in others:
+            answer.settled.update(words.to_settled(other[4]))
+        return answer
+
+    def heartbeat(self, queue: str, holders: Sequence[str], *, lease_seconds: float = base.LEASE_SECONDS) -> Beat:
+        now, until, held, cancels = self._run("heartbeat", queue, lease_seconds, *holders)
+        return Beat(
+            now=float(now),
+            until=float(until),
+            held={holder.decode(): words.to_held(token, ids) for holder, token, ids in held},
+            cancels=frozenset(task_id.decode() for task_id in cancels),
+        )
+
+    def held(self, queue: str, holders: Sequence[str]) -> dict[str, tuple[Held, list[Claimed]]]:
+        return {
+            holder.decode(): (words.to_held(token, ids), words.to_claimed(queue, token.decode(), ids, bodies))
+            for holder, token, ids, bodies in self._run("held", queue, *holders)
+        }
+
+    def abandon(self, queue: str, holders: Sequence[str], outcomes: Sequence[Outcome] = ()) -> Exchange:
+        now, settled = self._run(
+            "abandon",
+            queue,
+            base.HOLDER_CLOSED_SECONDS,
+            self._keep_cancelled,
+            len(holders),
+            *holders,
+            len(outcomes),
+            *self._each_outcome(outcomes),
+        )
+        return Exchange(now=float(now), standing=Standing.CLOSED, settled=words.to_settled(settled))
+
+    def wait(self, queues: Sequence[str], timeout_seconds: float) -> str | None:
+        # BLPOP takes 0 for ever; a hundredth is its shortest wait that ends.
+        markers = {self._keys.structure(queue, "marker"): queue for queue in queues}
+        rung = self._connection.block(list(markers), max(timeout_seconds, 0.01))
+        return markers[rung] if rung else None
+
+    # --- time ---------------------------------------------------------------------------------------------------
+
+    def now(self) -> float:
+        if self._clock is not None:
+            return self._clock.now()
+        seconds, microseconds = self._connection.command("TIME")
+        return int(seconds) + int(microseconds) / 1_000_000
+
+    def promote(self, queue: str, *, limit: int = base.MAX_BATCH) -> Moved:
+        return words.to_moved(self._run("promote", queue, base.checked_limit(limit)))
+
+    def reclaim(self, queue: str, decide: Decide, *, limit: int = 100) -> Moved:
+        expired = self._run("expired", queue, base.checked_limit(limit))
+        arguments: list[Word] = []
+        for task_id, token, body in expired:
+            lease = Lease(task_id.decode(), queue, token.decode())
+            if body:
+                arguments += self._outcome_arguments(decide(Claimed(lease, body)))
+            else:
+                arguments += words.of_drop(lease)
+        return words.to_moved(self._run("reclaim", queue, *arguments))
+
+    def sweep(self, queue: str, *, limit: int = base.MAX_BATCH) -> Moved:
+        moved = words.to_moved(self._run("sweep", queue, base.checked_limit(limit), base.HOLDER_CLOSED_SECONDS))
+        taken = self._take_over(queue)
+        self._finish_purges(queue, older_than=PURGE_OVERDUE_SECONDS)
+        return Moved(count=moved.count + taken, more=moved.more or taken >= TAKEOVER_LIMIT)
+
+    def _take_over(self, queue: str) -> int:
+        """Move entries of the Go system's dead list, newest last, into ours."""
+        foreign = self._keys.structure(queue, "dead")
+        entries = self._connection.command("LRANGE", foreign, -TAKEOVER_LIMIT, -1)
+        moved = 0
+        for entry in reversed(entries):
+            moved += self._run("takeover", queue, entry, words.id_of_entry(entry), self._keep_dead)
+        return moved
+
+    # --- people -------------------------------------------------------------------------------------------------
+
+    def cancel(self, task_id: str) -> Asked:
+        return self._cancel(task_id, "cancel")
+
+    def delete(self, task_id: str) -> Asked:
+        return self._cancel(task_id, "delete")
+
+    def _cancel(self, task_id: str, mark: str) -> Asked:
+        queue = self._queue_of(task_id)
+        answer = self._after_purges(queue, "cancel", task_id, mark, self._keep_cancelled)
+        if answer == "gone":
+            raise TaskGone(task_id)
+        if answer not in set(Asked):
+            raise WrongState(task_id, answer)
+        return Asked(answer)
+
+    def revive(self, task_id: str) -> None:
+        while True:
+            snapshot = self.get(task_id)
+            answer = self._after_purges(
+                snapshot.queue, "revive", task_id, snapshot.body, words.revived(snapshot), words.priority_of(snapshot)
+            )
+            if answer == "done":
+                return
+            if answer == "wrong":
+                raise WrongState(task_id, snapshot.state)
+
+    def promote_now(self, task_id: str) -> None:
+        queue = self._queue_of(task_id)
+        answer = self._after_purges(queue, "promote_now", task_id)
+        if answer == "gone":
+            raise TaskGone(task_id)
+        if answer == "wrong":
+            raise WrongState(task_id, self.get(task_id).state)
+
+    def pause(self, queue: str | None = None) -> None:
+        for flag in self._pause_flags(queue):
+            self._connection.command("SET", flag, "1")
+
+    def resume(self, queue: str | None = None) -> None:
+        if queue is None and not self.queues():
+            self._connection.command("DEL", *self._pause_flags(None))
+        for each in self.queues() if queue is None else [queue]:
+            self._run("resume", each, "all" if queue is None else "queue")
+
+    def _pause_flags(self, queue: str | None) -> list[str]:
+        if queue is not None:
+            return [self._keys.structure(valid_queue(queue), "paused")]
+        names = self.queues() if self._keys.cluster else [DEFAULT_QUEUE]
+        return [self._keys.paused_all(name) for name in names]
+
+    def purge(self, queue: str, *, include: Iterable[State] = ()) -> int:
+        also = words.purgeable(include)
+        record = f"{self.now():.0f}-{uuid.uuid4().hex}"
+        self._run("purge", queue, record, "ready", *also)
+        self._finish_purge(queue, record)
+        counts = self._keys.structure(queue, "purges:count")
+        gone = int(self._connection.command("HGET", counts, record) or 0)
+        self._connection.command("HDEL", counts, record)
+        return gone
+
+    def _finish_purge(self, queue: str, record: str) -> None:
+        while self._run("purge_slice", queue, record, PURGE_SLICE):
+            pass
+
+    def _finish_purges(self, queue: str, *, older_than: float = 0.0) -> None:
+        before = self.now() - older_than
+        for record in self._connection.command("SMEMBERS", self._keys.structure(queue, "purges")):
+            if float(record.split(b"-")[0]) <= before:
+                self._finish_purge(queue, record.decode())
+
+    def _after_purges(self, queue: str, script: str, *arguments: Word) -> str:
+        """Run a script that has to know where a task stands: purges under way are finished first."""
+        while True:
+            answer: str = self._run(script, queue, *arguments).decode()
+            if answer != "purging":
+                return answer
+            self._finish_purges(queue)
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def find(self, task_id: str) -> Snapshot | None:
+        for queue in self._candidate_queues(task_id):
+            snapshot = words.to_snapshot(queue, task_id, self._run("look", queue, task_id)[0])
+            if snapshot is not None:
+                return snapshot
+        return None
+
+    def _queue_of(self, task_id: str) -> str:
+        return self.get(task_id).queue
+
+    def _candidate_queues(self, task_id: str) -> list[str]:
+        """The queue that the body names. In a cluster, or for a body that cannot be read: any."""
+        if self._keys.cluster:
+            return self.queues()
+        task_key, finished_key = self._keys.task("", task_id), self._keys.finished("", task_id)
+        alive, finished = self._connection.command("MGET", task_key, finished_key)
+        body = alive or finished
+        if body is None:
+            return []
+        try:
+            return [codec.decode(body).queue]
+        except UndecodableBody:
+            return self._queues_holding(task_id)
+
+    def _queues_holding(self, task_id: str) -> list[str]:
+        """Where a task with an unreadable body stands; "ready" is known by elimination only, so that comes last."""
+        states = {queue: self._run("look", queue, task_id)[0][0] for queue in self.queues()}
+        return sorted(states, key=lambda queue: states[queue] == b"ready")
+
+    def list_tasks(self, queue: str, state: State, *, cursor: str | None = None, limit: int = 50) -> Page:
+        offset = words.offset_of(cursor)
+        looked, found = self._run("list_tasks", queue, State(state).value, offset, base.checked_limit(limit))
+        snapshots = [words.to_listed(queue, State(state), *each) for each in found]
+        return Page(snapshots, str(offset + looked) if looked >= limit else None)
+
+    def queues(self) -> list[str]:
+        return sorted(name.decode() for name in self._connection.command("SMEMBERS", self._keys.queues))
+
+    def stats(self, queue: str) -> QueueStats:
+        return words.to_stats(queue, self._run("stats", queue))
+
+    def throughput(self, queue: str, *, coarse: bool = False) -> list[Bucket]:
+        width, reach = base.THROUGHPUT_COARSE if coarse else base.THROUGHPUT_FINE
+        structure = "throughput_coarse" if coarse else "throughput"
+        fields = self._connection.command("HGETALL", self._keys.structure(queue, structure))
+        return words.to_buckets(fields, since=self.now() - reach - width)
+
+    def recent(self, queue: str, *, limit: int = base.RECENT_LIMIT) -> list[Recent]:
+        lines = self._connection.command("LRANGE", self._keys.structure(queue, "recent"), 0, limit - 1)
+        return [line for line in map(words.to_recent, lines) if line is not None]
+
+    # --- workers ------------------------------------------------------------------------------------------------
+
+    def announce(self, worker: WorkerRecord) -> None:
+        for queue in worker.queues:
+            self._register(queue)
+        self._announce(worker.name, msgspec.json.encode(worker))
+
+    def retire(self, name: str) -> None:
+        self._connection.command("HDEL", self._keys.workers, name)
+        self._connection.command("ZREM", f"{self._keys.workers}:seen", name)
+
+    def workers(self) -> list[WorkerRecord]:
+        return [words.to_worker(record, seen) for _, record, seen in self._announce("", b"")]
+
+    def _announce(self, name: str, record: bytes) -> list[Reply]:
+        call = Call(
+            load("announce"),
+            (self._keys.workers, f"{self._keys.workers}:seen"),
+            (self._now_word(), base.WORKER_GONE_SECONDS, name, record),
+        )
+        replies: list[Reply] = self._connection.run([call])[0]
+        return sorted(replies)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    # --- calling ------------------------------------------------------------------------------------------------
+
+    def _run(self, script: str, queue: str, *arguments: Word) -> Reply:
+        return self._run_calls(queue, [self._call(script, queue, *arguments)])[0]
+
+    def _run_calls(self, queue: str, calls: Sequence[Call]) -> list[Reply]:
+        try:
+            return self._connection.run(calls)
+        except StoreRefused as error:
+            raise StoreRefused(self._explained(queue, error)) from error
+
+    def _call(self, script: str, queue: str, *arguments: Word) -> Call:
+        keys, shared = self._names(queue)
+        return Call(load(script), keys, (self._now_word(), *shared, *arguments))
+
+    def _names(self, queue: str) -> tuple[tuple[str, str], tuple[str, str, str]]:
+        """What every script of a queue is given: its base name and the flag of all, then three key prefixes."""
+        keys = self._keys
+        return (
+            (keys.queue(queue), keys.paused_all(queue)),
+            (keys.task(queue), keys.finished(queue), keys.result(queue)),
+        )
+
+    def _now_word(self) -> Word:
+        return "" if self._clock is None else repr(self._clock.now())
+
+    def _outcome_words(self, outcomes: Sequence[Outcome]) -> list[Word]:
+        groups, others = words.grouped(outcomes)
+        return [*groups, len(others), *self._each_outcome(others)]
+
+    def _each_outcome(self, outcomes: Sequence[Outcome]) -> list[Word]:
+        return [word for outcome in outcomes for word in self._outcome_arguments(outcome)]
+
+    def _outcome_arguments(self, outcome: Outcome) -> list[Word]:
+        return words.of_outcome(outcome, self._keep_dead, self._keep_cancelled)
+
+    def _explained(self, queue: str, error: StoreRefused) -> str:
+        """The server's refusal; a key of a foreign type is named, which the server does not do."""
+        if "WRONGTYPE" not in str(error):
+            return f"queue={queue} {error}"
+        foreign = [
+            f"{key} is a {found}, not a {expected}"
+            for structure, expected in STRUCTURES.items()
+            if (found := self._type_of(key := self._keys.structure(queue, structure))) not in ("none", expected)
+        ]
+        return f"queue={queue} a key of another type is in the way: {'; '.join(foreign) or error}"
+
+    def _type_of(self, key: str) -> str:
+        found: bytes | str = self._connection.command("TYPE", key)
+        return found.decode() if isinstance(found, bytes) else found

@@ -1,0 +1,25 @@
+-- look: which state each of some tasks is in. Changes nothing.
+--
+-- KEYS
+--   1 queue        base name of the queue's structures
+--   2 paused_all   present: every queue is paused
+-- ARGV
+--   1 now, 2 task_prefix, 3 finished_prefix, 4 result_prefix
+--   then           from 5: ids
+-- RETURNS
+--   {state, time, body, result, mark} per id, state being '' for one that the store does not know; time is when it
+--   is due, its lease ends or it finished; mark is what was asked of a running one
+-- include: common
+-- include: finished
+-- include: state
+
+local answers = {}
+
+for index = 5, #ARGV do
+  local id = ARGV[index]
+  local state, at = state_of(id)
+  local body = state and (redis.call('GET', task_key(id)) or redis.call('GET', finished_key(id)))
+  local result = state == 'succeeded' and redis.call('GET', result_key(id))
+  answers[#answers + 1] = {state or '', at or '', body or '', result, redis.call('HGET', cancels, id)}
+end
+return answers
