@@ -69,6 +69,7 @@ class RedisBroker(Broker):
         self._keep_dead = words.optional(self._retention.dead_seconds)
         self._keep_cancelled = words.optional(self._retention.cancelled_seconds)
         self._registered: set[str] = set()
+        self._names_of: dict[str, tuple[tuple[str, str], tuple[str, str, str]]] = {}
 
     # --- entering -----------------------------------------------------------------------------------------------
 
@@ -381,11 +382,14 @@ class RedisBroker(Broker):
 
     def _names(self, queue: str) -> tuple[tuple[str, str], tuple[str, str, str]]:
         """What every script of a queue is given: its base name and the flag of all, then three key prefixes."""
-        keys = self._keys
-        return (
-            (keys.queue(queue), keys.paused_all(queue)),
-            (keys.task(queue), keys.finished(queue), keys.result(queue)),
-        )
+        names = self._names_of.get(queue)
+        if names is None:
+            keys = self._keys
+            names = self._names_of[queue] = (
+                (keys.queue(queue), keys.paused_all(queue)),
+                (keys.task(queue), keys.finished(queue), keys.result(queue)),
+            )
+        return names
 
     def _now_word(self) -> Word:
         return "" if self._clock is None else repr(self._clock.now())

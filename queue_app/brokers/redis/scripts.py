@@ -35,17 +35,11 @@ def names() -> list[str]:
 
 
 def _splice(name: str, text: str) -> str:
-    included: set[str] = set()
-
     def include(match: re.Match[str]) -> str:
-        step = match[1]
-        if step in included:
-            raise ConfigurationError(f"{name}.lua includes {step} twice")
-        included.add(step)
-        step_text = _read(f"lib/{step}.lua")
-        if _INCLUDE.search(step_text):
-            raise ConfigurationError(f"lib/{step}.lua includes another step; only scripts do")
-        return step_text
+        step = _read(f"lib/{match[1]}.lua")
+        if _INCLUDE.search(step):
+            raise ConfigurationError(f"lib/{match[1]}.lua includes another step; only {name}.lua and its like do")
+        return step
 
     return _INCLUDE.sub(include, text)
 

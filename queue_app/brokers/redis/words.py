@@ -93,8 +93,10 @@ def by_queue(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
 def grouped(outcomes: Sequence[Outcome]) -> tuple[list[Word], list[Outcome]]:
     """The words of plain successes, which leave together by token, and the other outcomes.
 
-    An id that comes twice is settled in order: then nothing is grouped.
+    Where an id comes twice they are settled one by one, in order: then nothing is grouped.
     """
+    if len({outcome.lease.task_id for outcome in outcomes}) < len(outcomes):
+        return [0], list(outcomes)
     tokens: dict[str, list[Outcome]] = {}
     others: list[Outcome] = []
     for outcome in outcomes:
@@ -102,8 +104,6 @@ def grouped(outcomes: Sequence[Outcome]) -> tuple[list[Word], list[Outcome]]:
             tokens.setdefault(outcome.lease.token, []).append(outcome)
         else:
             others.append(outcome)
-    if others and tokens and len({outcome.lease.task_id for outcome in outcomes}) < len(outcomes):
-        return [0], list(outcomes)
     group_words: list[Word] = [len(tokens)]
     for token, group in tokens.items():
         group_words += (token, len(group))

@@ -14,6 +14,7 @@
 -- include: common
 -- include: ring
 -- include: count
+-- include: tombstones
 -- include: ready
 -- include: waiting
 -- include: recent
@@ -48,4 +49,4 @@ for index = 8, 7 + names do
   redis.call('ZADD', closed, now + closed_for, holder)
 end
 put_back_released()
-return {seconds_text(now), answers}
+return {now_text, answers}

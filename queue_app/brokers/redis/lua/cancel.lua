@@ -12,6 +12,7 @@
 --   "done", "requested", "gone", "purging", or the finished state that the task is in
 -- include: common
 -- include: count
+-- include: tombstones
 -- include: ready
 -- include: finished
 
@@ -39,10 +40,10 @@ end
 local function cancel_waiting()
   take_out()
   if mark == 'delete' then
-    redis.call('DEL', task_key(id))
+    redis.call('DEL', task_prefix .. id)
     count('deleted', 1)
   else
-    redis.call('RENAME', task_key(id), finished_key(id))
+    redis.call('RENAME', task_prefix .. id, finished_prefix .. id)
     keep(id, cancelled, keep_cancelled)
     count('cancelled', 1)
   end

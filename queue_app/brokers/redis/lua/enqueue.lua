@@ -13,6 +13,7 @@
 -- include: common
 -- include: ring
 -- include: count
+-- include: tombstones
 -- include: ready
 -- include: waiting
 -- include: finished
@@ -42,7 +43,7 @@ local function due_time(due)
 end
 
 local function store(id, body, priority, due_at)
-  redis.call('SET', task_key(id), body)
+  redis.call('SET', task_prefix .. id, body)
   if priority ~= 0 then redis.call('HSET', priority_of, id, priority) end
   if due_at > now then
     schedule(id, due_at)
@@ -63,7 +64,7 @@ local function enqueue(id, body, priority, due, key, fingerprint, generation)
   local known = key ~= '' and remembered(key, fingerprint)
   if known then return known end
   if is_known(id) then return {id, 'known'} end
-  if redis.call('EXISTS', task_key(id), finished_key(id)) > 0 then forget(id) end
+  if redis.call('EXISTS', task_prefix .. id, finished_prefix .. id) > 0 then forget(id) end
   store(id, body, tonumber(priority), due_time(due))
   if key ~= '' then remember_key(key, generation, id, fingerprint) end
   made = made + 1

@@ -20,7 +20,7 @@ local answers, bytes = {}, 0
 
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', 0, limit)) do
   if bytes >= MAX_BYTES then break end
-  local body = redis.call('GET', task_key(id)) or ''
+  local body = redis.call('GET', task_prefix .. id) or ''
   bytes = bytes + #body
   answers[#answers + 1] = {id, redis.call('HGET', leases, id) or '', body}
 end

@@ -44,4 +44,4 @@ for index = 6, #ARGV do
     answers[#answers + 1] = {holder, token, ids}
   end
 end
-return {seconds_text(now), seconds_text(deadline), answers, asked}
+return {now_text, string.format('%.6f', deadline), answers, asked}

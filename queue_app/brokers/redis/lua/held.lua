@@ -18,7 +18,7 @@ for index = 5, #ARGV do
   local token, ids = holding(holder)
   if #ids > 0 then
     local keys = {}
-    for place, id in ipairs(ids) do keys[place] = task_key(id) end
+    for place, id in ipairs(ids) do keys[place] = task_prefix .. id end
     answers[#answers + 1] = {holder, token, ids, redis.call('MGET', unpack(keys))}
   end
 end

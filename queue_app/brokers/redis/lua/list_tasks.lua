@@ -11,6 +11,7 @@
 -- RETURNS
 --   how many entries were looked at, then {id, time, body} each
 -- include: common
+-- include: tombstones
 -- include: ready
 -- include: finished
 -- include: state
@@ -23,7 +24,7 @@ local looked, answers = 0, {}
 local stale_seen = {}
 
 local function show(id, at)
-  local body = redis.call('GET', task_key(id)) or redis.call('GET', finished_key(id))
+  local body = redis.call('GET', task_prefix .. id) or redis.call('GET', finished_prefix .. id)
   if body then answers[#answers + 1] = {id, at, body} end
 end
 

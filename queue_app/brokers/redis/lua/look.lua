@@ -18,8 +18,8 @@ local answers = {}
 for index = 5, #ARGV do
   local id = ARGV[index]
   local state, at = state_of(id)
-  local body = state and (redis.call('GET', task_key(id)) or redis.call('GET', finished_key(id)))
-  local result = state == 'succeeded' and redis.call('GET', result_key(id))
+  local body = state and (redis.call('GET', task_prefix .. id) or redis.call('GET', finished_prefix .. id))
+  local result = state == 'succeeded' and redis.call('GET', result_prefix .. id)
   answers[#answers + 1] = {state or '', at or '', body or '', result, redis.call('HGET', cancels, id)}
 end
 return answers

@@ -10,6 +10,7 @@
 --   how many, whether more are due, when the next one is
 -- include: common
 -- include: ring
+-- include: tombstones
 -- include: ready
 -- include: waiting
 

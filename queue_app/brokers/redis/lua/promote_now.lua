@@ -10,6 +10,7 @@
 --   "done", "gone", "purging", or "wrong" for a state from which this cannot be done
 -- include: common
 -- include: ring
+-- include: tombstones
 -- include: ready
 -- include: waiting
 -- include: finished

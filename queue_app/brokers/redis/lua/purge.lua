@@ -10,6 +10,7 @@
 -- RETURNS
 --   "done"
 -- include: common
+-- include: tombstones
 -- include: ready
 
 local record    = ARGV[5]

@@ -11,6 +11,7 @@
 --   1 while there are more, else 0
 -- include: common
 -- include: count
+-- include: tombstones
 -- include: ready
 
 local record    = ARGV[5]
@@ -32,7 +33,7 @@ local looked, purged = 0, 0
 local function drop(id)
   redis.call('HDEL', priority_of, id)
   redis.call('HDEL', settled, id)
-  purged = purged + redis.call('DEL', task_key(id))
+  purged = purged + redis.call('DEL', task_prefix .. id)
 end
 
 local function is_stale(id)

@@ -11,6 +11,7 @@
 -- include: common
 -- include: ring
 -- include: count
+-- include: tombstones
 -- include: ready
 -- include: waiting
 -- include: recent

@@ -13,6 +13,7 @@
 --   "done", "gone", "changed", "purging", or "wrong" for a state from which this cannot be done
 -- include: common
 -- include: ring
+-- include: tombstones
 -- include: ready
 -- include: finished
 
@@ -25,12 +26,12 @@ local purges   = queue .. ':purges'
 if not is_known(id) then return 'gone' end
 local state = finished_state(id)
 if state ~= dead and state ~= cancelled then return 'wrong' end
-local key = state == dead and task_key(id) or finished_key(id)
+local key = state == dead and task_prefix .. id or finished_prefix .. id
 if redis.call('GET', key) ~= old_body then return 'changed' end
 if redis.call('SCARD', purges) > 0 then return 'purging' end
 
 forget(id)
-redis.call('SET', task_key(id), new_body)
+redis.call('SET', task_prefix .. id, new_body)
 push_again(id, priority)
 ring()
 return 'done'

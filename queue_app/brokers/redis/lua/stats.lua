@@ -8,6 +8,7 @@
 -- RETURNS
 --   ready, running, scheduled, retrying, succeeded, dead, cancelled, paused by name, paused by all, {event, total, …}
 -- include: common
+-- include: tombstones
 -- include: ready
 -- include: finished
 -- include: state

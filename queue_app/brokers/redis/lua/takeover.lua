@@ -21,7 +21,7 @@ local foreign   = queue .. ':dead'
 if redis.call('LINDEX', foreign, -1) ~= entry then return 0 end
 if not is_known(id) then
   forget(id)
-  redis.call('SET', task_key(id), entry)
+  redis.call('SET', task_prefix .. id, entry)
   keep(id, dead, keep_dead)
 end
 redis.call('RPOP', foreign)

@@ -31,8 +31,8 @@ end
 
 -- Whether the store still knows the task, in any state.
 local function is_known(id)
-  if redis.call('EXISTS', task_key(id)) == 1 then return not is_past(id, dead) end
-  if redis.call('EXISTS', finished_key(id)) == 0 then return false end
+  if redis.call('EXISTS', task_prefix .. id) == 1 then return not is_past(id, dead) end
+  if redis.call('EXISTS', finished_prefix .. id) == 0 then return false end
   return not (is_past(id, succeeded) or is_past(id, cancelled))
 end
 
@@ -47,5 +47,5 @@ end
 -- Drops every trace of a finished task.
 local function forget(id)
   unlist(id)
-  redis.call('DEL', task_key(id), finished_key(id), result_key(id))
+  redis.call('DEL', task_prefix .. id, finished_prefix .. id, result_prefix .. id)
 end

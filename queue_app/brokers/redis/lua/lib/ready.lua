@@ -1,15 +1,12 @@
 -- Where ready tasks stand: priority 0 in the list, larger ones in a zset before it, smaller ones in one behind it.
--- A zset's score is -priority * 2^44 + sequence: exact in a double for priorities of -100 to 100.
+-- Needs: tombstones. A zset's score is -priority * 2^44 + sequence: exact in a double for priorities of -100 to 100.
 local immediate   = queue .. ':immediate'
 local above       = queue .. ':above'
 local below       = queue .. ':below'
 local priority_of = queue .. ':priority_of'
 local sequences   = queue .. ':sequences'
-local tombstones  = queue .. ':tombstones'
 
 local BAND = 2 ^ 44
--- A tombstone says how many stale entries of an id stand in the list; this field holds their sum. No id looks like it.
-local ALL = '*'
 
 local function priority_zset(priority)
   return priority > 0 and above or below
@@ -25,21 +22,6 @@ local function priorities(ids)
     end
   end
   return found
-end
-
--- Forgets one stale entry of `id`. Says whether there was one.
-local function lift_tombstone(id)
-  local stale = tonumber(redis.call('HGET', tombstones, id) or 0)
-  if stale == 0 then return false end
-  if stale == 1 then
-    redis.call('HDEL', tombstones, id)
-  else
-    redis.call('HINCRBY', tombstones, id, -1)
-  end
-  if redis.call('HINCRBY', tombstones, ALL, -1) <= 0 then
-    redis.call('DEL', tombstones)
-  end
-  return true
 end
 
 local function lay_tombstone(id)

@@ -5,7 +5,7 @@ local RECENT_LIMIT = 100
 
 local function remember(state, notes)
   local lines = {}
-  local stamp = seconds_text(now) .. ' ' .. state .. ' '
+  local stamp = now_text .. ' ' .. state .. ' '
   for index = math.max(#notes - RECENT_LIMIT + 1, 1), #notes do
     if notes[index] ~= '' then lines[#lines + 1] = stamp .. notes[index] end
   end

@@ -19,13 +19,13 @@ local function refusal(id, token)
 end
 
 local function set_body(id, body)
-  if body ~= '' then redis.call('SET', task_key(id), body) end
+  if body ~= '' then redis.call('SET', task_prefix .. id, body) end
 end
 
 local function move_to_finished(id, state, body, keep_seconds)
   set_body(id, body)
-  if redis.call('EXISTS', task_key(id)) == 1 then
-    redis.call('RENAME', task_key(id), finished_key(id))
+  if redis.call('EXISTS', task_prefix .. id) == 1 then
+    redis.call('RENAME', task_prefix .. id, finished_prefix .. id)
   end
   redis.call('HDEL', priority_of, id)
   keep(id, state, keep_seconds)
@@ -47,12 +47,12 @@ function apply.ack(outcome)
   count('succeeded', 1)
   remember('succeeded', {outcome.note})
   if tonumber(outcome.seconds) <= 0 then
-    redis.call('DEL', task_key(outcome.id))
+    redis.call('DEL', task_prefix .. outcome.id)
     redis.call('HDEL', priority_of, outcome.id)
     return
   end
   move_to_finished(outcome.id, succeeded, outcome.body, outcome.seconds)
-  if outcome.result ~= '' then redis.call('SET', result_key(outcome.id), outcome.result) end
+  if outcome.result ~= '' then redis.call('SET', result_prefix .. outcome.id, outcome.result) end
 end
 
 function apply.retry(outcome)
