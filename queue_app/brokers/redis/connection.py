@@ -8,15 +8,16 @@ be dead; every call of the broker is replayable, so that does no harm.
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
 import msgspec
 import redis
 import redis.cluster
 from redis.backoff import NoBackoff
+from redis.connection import AbstractConnection
 from redis.retry import Retry
 
 from queue_app.brokers.redis.scripts import Script
@@ -120,18 +121,9 @@ class Server:
     is_cluster = False
 
     def __init__(self, url: str) -> None:
-        self._make_line: Callable[[], redis.Connection] = redis.ConnectionPool.from_url(
-            url,
-            protocol=2,
-            socket_timeout=COMMAND_TIMEOUT_SECONDS,
-            socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
-            socket_keepalive=True,
-            retry=Retry(NoBackoff(), 0),
-            lib_name=None,
-            lib_version=None,
-        ).make_connection
+        self._lines = redis.ConnectionPool.from_url(url, **_options(url))
         self._pid = os.getpid()
-        self._idle: list[redis.Connection] = []
+        self._idle: list[AbstractConnection] = []
         self._blocking = threading.local()
 
     def run(self, calls: Sequence[Call]) -> list[Reply]:
@@ -165,9 +157,8 @@ class Server:
         idle, self._idle = self._idle, []
         for line in idle:
             line.disconnect()
-        line = getattr(self._blocking, "line", None)
-        if line is not None:
-            line.disconnect()
+        if hasattr(self._blocking, "line"):
+            self._blocking.line.disconnect()
 
     def _exchange(self, commands: Sequence[Sequence[str | bytes | int | float]]) -> list[Reply]:
         idle_line = self._idle_line()
@@ -178,10 +169,10 @@ class Server:
                 # The server may have closed it long ago; when it did so just now, a replay does no harm.
                 if isinstance(error, redis.TimeoutError):
                     raise
-        return self._exchange_over(self._make_line(), commands)
+        return self._exchange_over(self._new_line(), commands)
 
     def _exchange_over(
-        self, line: redis.Connection, commands: Sequence[Sequence[str | bytes | int | float]]
+        self, line: AbstractConnection, commands: Sequence[Sequence[str | bytes | int | float]]
     ) -> list[Reply]:
         try:
             if len(commands) == 1:
@@ -196,7 +187,10 @@ class Server:
         self._idle.append(line)
         return replies
 
-    def _idle_line(self) -> redis.Connection | None:
+    def _new_line(self) -> AbstractConnection:
+        return cast("AbstractConnection", self._lines.make_connection())
+
+    def _idle_line(self) -> AbstractConnection | None:
         if self._pid != os.getpid():
             # A forked child must not speak on its parent's sockets, nor close them.
             self._pid, self._idle, self._blocking = os.getpid(), [], threading.local()
@@ -205,10 +199,10 @@ class Server:
         except IndexError:
             return None
 
-    def _blocking_line(self) -> redis.Connection:
+    def _blocking_line(self) -> AbstractConnection:
         if self._pid != os.getpid() or not hasattr(self._blocking, "line"):
-            self._blocking.line = self._make_line()
-        line: redis.Connection = self._blocking.line
+            self._blocking.line = self._new_line()
+        line: AbstractConnection = self._blocking.line
         return line
 
 
@@ -252,18 +246,18 @@ class Cluster:
 
     def _connected(self) -> redis.cluster.RedisCluster:
         if self._client is None:
-            self._client = redis.cluster.RedisCluster.from_url(
-                self._url,
-                protocol=2,
-                socket_timeout=COMMAND_TIMEOUT_SECONDS,
-                socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
-                socket_keepalive=True,
-                retry=Retry(NoBackoff(), 0),
-            )
+            self._client = redis.cluster.RedisCluster.from_url(self._url, **_options(self._url))
         return self._client
 
 
-def _reply(line: redis.Connection) -> Reply:
+def _options(url: str) -> dict[str, Any]:
+    options = {"protocol": 2, "socket_timeout": COMMAND_TIMEOUT_SECONDS, "retry": Retry(NoBackoff(), 0)}
+    if not url.startswith("unix:"):
+        options |= {"socket_connect_timeout": CONNECT_TIMEOUT_SECONDS, "socket_keepalive": True}
+    return options
+
+
+def _reply(line: AbstractConnection) -> Reply:
     """A reply of the server; a refusal is one too, and leaves the line fit for the next."""
     try:
         return line.read_response()

@@ -26,6 +26,8 @@ from queue_app.core.errors import ConfigurationError, StoreUnavailable
 START_SECONDS = 30.0
 """Long enough to read back an append-only file of some gigabytes."""
 STOP_SECONDS = 10.0
+# Servers that this process started. They may outlive it; while it lives, somebody must own the handles.
+_started: list[subprocess.Popen[bytes]] = []
 # sun_path holds 104 bytes on macOS and 108 on Linux, the final zero included.
 _LONGEST_SOCKET_PATH = 103
 
@@ -99,6 +101,8 @@ def _launch(engine: EmbeddedEngine) -> None:
             start_new_session=True,
             pass_fds=(alive.fileno(),),
         )
+
+    _started.append(process)
 
     def is_up() -> bool:
         if process.poll() is not None:

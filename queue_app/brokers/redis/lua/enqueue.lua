@@ -5,7 +5,7 @@
 --   2 paused_all   present: every queue is paused
 -- ARGV
 --   1 now, 2 task_prefix, 3 finished_prefix, 4 result_prefix
---   5 forget after how many seconds an idempotency key is forgotten
+--   5 forget_after seconds after which an idempotency key is forgotten
 --   then           per task: id, body, priority, due, key, fingerprint, generation;
 --                  due is '' for at once, '@' and a time, or '+' and seconds; key is '' for none
 -- RETURNS

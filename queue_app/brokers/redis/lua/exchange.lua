@@ -6,7 +6,7 @@
 -- ARGV
 --   1 now, 2 task_prefix, 3 finished_prefix, 4 result_prefix
 --   5 holder, 6 token: who claims, and under which token
---   7 want         how many tasks, 0 for none
+--   7 want         how many tasks, none for zero
 --   8 lease        seconds
 --   9 groups       how many groups of plain successes follow, each: token, n, n ids, n notes;
 --                  no id comes twice in them

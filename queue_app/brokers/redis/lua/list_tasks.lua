@@ -5,7 +5,7 @@
 --   2 paused_all   present: every queue is paused
 -- ARGV
 --   1 now, 2 task_prefix, 3 finished_prefix, 4 result_prefix
---   5 state
+--   5 wanted       a state
 --   6 offset       how many entries of the structure to pass over
 --   7 limit        how many entries to look at
 -- RETURNS

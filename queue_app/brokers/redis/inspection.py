@@ -1,0 +1,160 @@
+"""A full walk of every key of an installation, which names each disagreement. For people and tests, not for traffic.
+
+It reads whole structures, and reads them one after another: on a store in use it can report what only moved.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from queue_app.brokers.redis.connection import Connection
+from queue_app.brokers.redis.keys import STRUCTURES, Keys
+
+_FINISHED = ("succeeded", "dead_ids", "cancelled")
+
+
+class QueueContents(msgspec.Struct, frozen=True):
+    """Everything that stands in one queue's structures."""
+
+    name: str
+    lists: dict[str, list[str]]
+    zsets: dict[str, dict[str, float]]
+    hashes: dict[str, dict[str, str]]
+
+    @property
+    def stale(self) -> dict[str, int]:
+        """How many entries of each id are left over in the list."""
+        return {task_id: int(times) for task_id, times in self.hashes["tombstones"].items() if task_id != "*"}
+
+    @property
+    def listed(self) -> Counter[str]:
+        """How often each id stands in the list and counts."""
+        counted = Counter(self.lists["immediate"])
+        counted.subtract(self.stale)
+        return +counted
+
+    def places(self, task_id: str) -> list[str]:
+        """The structures that say where the task is; a healthy one has exactly one."""
+        found = ["immediate"] * self.listed[task_id]
+        for structure in ("above", "below", "scheduled", "inflight", *_FINISHED):
+            if task_id in self.zsets[structure]:
+                found.append(structure)
+        return found
+
+    @property
+    def ids(self) -> set[str]:
+        """Every id that some structure places."""
+        zsets = ("above", "below", "scheduled", "inflight", *_FINISHED)
+        return set(self.listed).union(*(self.zsets[structure] for structure in zsets))
+
+
+def inspect(connection: Connection, prefix: str = "") -> list[str]:
+    """Every disagreement in the keys of this installation, in plain words; none when all is well."""
+    return sorted(Inspection(connection, Keys(prefix, connection.is_cluster)).problems())
+
+
+class Inspection:
+    """One walk."""
+
+    def __init__(self, connection: Connection, keys: Keys) -> None:
+        self._connection = connection
+        self._keys = keys
+        self._all = set(self._scan())
+        self._owned: set[str] = {keys.queues, keys.workers, f"{keys.workers}:seen", f"{keys.prefix}queue:paused"}
+
+    def problems(self) -> Iterator[str]:
+        names = [name.decode() for name in self._connection.command("SMEMBERS", self._keys.queues)]
+        for name in names:
+            self._owned |= {self._keys.structure(name, structure) for structure in STRUCTURES}
+            self._owned.add(self._keys.paused_all(name))
+            contents = self._read(name)
+            yield from self._check_places(contents)
+            yield from self._check_companions(contents)
+            yield from self._check_tombstones(contents)
+        for key in sorted(self._all - self._owned):
+            yield f"{key}: no queue owns this key"
+
+    def _check_places(self, contents: QueueContents) -> Iterator[str]:
+        for task_id in contents.ids:
+            places = contents.places(task_id)
+            if len(places) > 1:
+                yield f"{task_id}: in more than one place of {contents.name}: {', '.join(places)}"
+            body = self._body_key(contents.name, task_id, places)
+            if body not in self._all:
+                yield f"{task_id}: in {places[0]} of {contents.name} without the body {body}"
+            self._owned.add(body)
+            if "succeeded" in places:
+                self._owned.add(self._keys.result(contents.name, task_id))
+
+    def _body_key(self, queue: str, task_id: str, places: list[str]) -> str:
+        if places[0] in ("succeeded", "cancelled"):
+            return self._keys.finished(queue, task_id)
+        return self._keys.task(queue, task_id)
+
+    def _check_companions(self, contents: QueueContents) -> Iterator[str]:
+        """What stands beside the places and must not outlive them."""
+        zsets, hashes = contents.zsets, contents.hashes
+        waiting = contents.ids.difference(*(zsets[state] for state in _FINISHED))
+        yield from self._stray(contents, "leases", hashes["leases"], zsets["inflight"])
+        yield from self._stray(contents, "inflight", zsets["inflight"], hashes["leases"])
+        yield from self._stray(contents, "retrying", zsets["retrying"], zsets["scheduled"])
+        yield from self._stray(contents, "cancels", hashes["cancels"], hashes["leases"])
+        yield from self._stray(contents, "priority_of", hashes["priority_of"], waiting)
+        yield from self._stray(contents, "settled", hashes["settled"], contents.ids)
+        yield from self._stray(contents, "above or below", [*zsets["above"], *zsets["below"]], hashes["priority_of"])
+        yield from self._stray(contents, "keys", hashes["keys"], zsets["keys:until"])
+        yield from self._stray(contents, "keys:until", zsets["keys:until"], hashes["keys"])
+        for state in _FINISHED:
+            yield from self._stray(contents, f"{state}:until", zsets[f"{state}:until"], zsets[state])
+
+    def _stray(
+        self, contents: QueueContents, structure: str, has: Iterable[str], owners: Iterable[str]
+    ) -> Iterator[str]:
+        for each in set(has) - set(owners):
+            yield f"{each}: in {structure} of {contents.name}, which it does not belong in"
+
+    def _check_tombstones(self, contents: QueueContents) -> Iterator[str]:
+        total = int(contents.hashes["tombstones"].get("*", 0))
+        if total != sum(contents.stale.values()):
+            yield f"tombstones of {contents.name} say {total} in all and {sum(contents.stale.values())} one by one"
+        entries = Counter(contents.lists["immediate"])
+        for task_id, times in contents.stale.items():
+            if times > entries[task_id]:
+                yield f"{task_id}: {times} tombstones in {contents.name} for {entries[task_id]} entries"
+
+    def _read(self, name: str) -> QueueContents:
+        def key(structure: str) -> str:
+            return self._keys.structure(name, structure)
+
+        def of_type(kind: str) -> list[str]:
+            return [structure for structure, its in STRUCTURES.items() if its == kind]
+
+        command = self._connection.command
+        return QueueContents(
+            name,
+            {each: _texts(command("LRANGE", key(each), 0, -1)) for each in of_type("list")},
+            {each: _scores(command("ZRANGE", key(each), 0, -1, "WITHSCORES")) for each in of_type("zset")},
+            {each: _fields(command("HGETALL", key(each))) for each in of_type("hash")},
+        )
+
+    def _scan(self) -> Iterator[str]:
+        cursor: bytes | int = 0
+        while True:
+            cursor, found = self._connection.command("SCAN", cursor, "MATCH", f"{self._keys.prefix}*", "COUNT", 1000)
+            yield from _texts(found)
+            if int(cursor) == 0:
+                return
+
+
+def _texts(reply: list[bytes]) -> list[str]:
+    return [each.decode() for each in reply]
+
+
+def _fields(reply: list[bytes]) -> dict[str, str]:
+    words = [each.decode("utf-8", "replace") for each in reply]
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _scores(reply: list[bytes]) -> dict[str, float]:
+    return {member: float(score) for member, score in _fields(reply).items()}

@@ -1,0 +1,324 @@
+"""What stands in Redis, as the Go system and people with redis-cli know it."""
+
+import json
+
+import pytest
+
+from queue_app.brokers.redis import RedisBroker, connect
+from queue_app.brokers.redis.inspection import inspect
+from queue_app.brokers.redis.keys import Keys
+from queue_app.core.answers import Asked, Enqueue
+from queue_app.core.errors import StoreRefused, StoreUnavailable
+from queue_app.core.ids import new_id
+from queue_app.core.outcomes import Spent, Succeeded
+from queue_app.core.states import State
+from queue_app.core.task import Task
+from queue_app.testing.clock import FakeClock
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def clock():
+    return FakeClock(NOW)
+
+
+@pytest.fixture
+def connection(engine_url):
+    connection = connect(engine_url)
+    connection.command("FLUSHALL")
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def broker(connection, clock):
+    return RedisBroker(connection, clock=clock)
+
+
+def task(**fields) -> Task:
+    return Task(**{"id": new_id(), "task_type": "send_email", **fields})
+
+
+def claim_one(broker, queue="tasks"):
+    return broker.claim(queue, holder="w:1", limit=1)[0]
+
+
+class TestWhatAnEnqueueLeaves:
+    def test_a_ready_task_stands_in_the_documented_list_with_the_documented_body(self, broker, connection):
+        mail = task(payload=b'{"to":"a@b.com"}', max_retries=3)
+
+        broker.enqueue(mail)
+
+        assert connection.command("LRANGE", "queue:tasks:immediate", 0, -1) == [mail.id.encode()]
+        assert json.loads(connection.command("GET", f"task:{mail.id}")) == {
+            "id": mail.id,
+            "task_type": "send_email",
+            "payload": "eyJ0byI6ImFAYi5jb20ifQ==",
+            "max_retries": 3,
+            "attempts": 0,
+        }
+        assert inspect(connection) == []
+
+    def test_a_delayed_task_stands_in_the_documented_zset_by_its_due_time(self, broker, connection):
+        later = task()
+
+        broker.enqueue(later, delay_seconds=1.5)
+
+        assert connection.command("ZSCORE", "queue:tasks:scheduled", later.id) == b"1800000001.5"
+
+    def test_a_claim_leaves_the_lease_and_its_expiry_in_fractional_seconds(self, broker, connection):
+        broker.enqueue(task(id="t1"))
+
+        broker.claim("tasks", holder="w:1", token="tok", limit=1, lease_seconds=0.25)
+
+        assert connection.command("HGETALL", "queue:tasks:leases") == [b"t1", b"tok"]
+        assert connection.command("ZSCORE", "queue:tasks:inflight", "t1") == b"1800000000.25"
+
+    def test_an_ack_leaves_nothing_of_the_task(self, broker, connection):
+        broker.enqueue(task(id="t1"))
+
+        broker.ack(claim_one(broker).lease)
+
+        assert connection.command("KEYS", "*t1*") == []
+        assert inspect(connection) == []
+
+
+class TestBesideTheGoSystem:
+    def test_what_its_producer_pushes_is_claimed(self, broker, connection):
+        body = json.dumps({"id": "go-1", "task_type": "send_email", "payload": "e30=", "max_retries": 3})
+        connection.command("SET", "task:go-1", body)
+        connection.command("LPUSH", "queue:tasks:immediate", "go-1")
+
+        claimed = claim_one(broker)
+
+        assert (claimed.task.id, claimed.task.payload, claimed.task.max_attempts) == ("go-1", b"{}", 4)
+
+    def test_what_it_delays_is_promoted_when_due(self, broker, connection, clock):
+        connection.command("SET", "task:go-2", '{"id":"go-2","task_type":"x","payload":null,"max_retries":0}')
+        connection.command("ZADD", "queue:tasks:scheduled", clock.now() + 5, "go-2")
+
+        assert broker.promote("tasks").count == 0
+        clock.advance(5)
+        assert broker.promote("tasks").count == 1
+        assert claim_one(broker).task.max_attempts is None
+
+    def test_an_entry_without_a_body_is_dropped(self, broker, connection):
+        connection.command("LPUSH", "queue:tasks:immediate", "no-body")
+
+        assert broker.claim("tasks", holder="w:1", limit=1) == []
+        assert broker.stats("tasks").counts[State.READY] == 0
+
+    def test_its_pause_flag_is_ours(self, broker, connection):
+        broker.enqueue(task())
+
+        connection.command("SET", "queue:paused", "1")
+
+        assert broker.claim("tasks", holder="w:1", limit=1) == []
+
+    def test_its_dead_letters_are_taken_over_and_can_be_revived(self, broker, connection):
+        broker.enqueue(task())
+        for number in range(3):
+            body = {"id": f"go-{number}", "task_type": "x", "payload": "", "max_retries": 2, "attempts": 3}
+            connection.command("LPUSH", "queue:tasks:dead", json.dumps(body))
+
+        moved = broker.sweep("tasks")
+
+        assert moved.count == 3
+        assert connection.command("LLEN", "queue:tasks:dead") == 0
+        assert {each.id for each in broker.list_tasks("tasks", State.DEAD).snapshots} == {"go-0", "go-1", "go-2"}
+        broker.revive("go-1")
+        assert broker.get("go-1").task.attempts == 0
+        assert inspect(connection) == []
+
+    def test_an_unreadable_dead_letter_is_taken_over_with_its_bytes(self, broker, connection):
+        broker.enqueue(task())
+        connection.command("LPUSH", "queue:tasks:dead", b"\xff not json")
+
+        broker.sweep("tasks")
+
+        (dead,) = broker.list_tasks("tasks", State.DEAD).snapshots
+        assert dead.body == b"\xff not json"
+        assert dead.problem
+        assert broker.delete(dead.id) is Asked.DONE
+        assert inspect(connection) == []
+
+
+class TestTombstones:
+    def test_a_cancelled_ready_task_leaves_its_entry_but_is_not_counted_nor_run(self, broker, connection):
+        broker.enqueue_many([Enqueue(task=task(id=f"t{number}")) for number in range(3)])
+
+        broker.cancel("t1")
+
+        assert connection.command("LLEN", "queue:tasks:immediate") == 3
+        assert broker.stats("tasks").counts[State.READY] == 2
+        assert [each.lease.task_id for each in broker.claim("tasks", holder="w:1", limit=5)] == ["t0", "t2"]
+        assert inspect(connection) == []
+
+    def test_cancel_revive_and_cancel_again_never_runs_it_twice(self, broker, connection):
+        broker.enqueue_many([Enqueue(task=task(id=f"t{number}")) for number in range(3)])
+        for _ in range(3):
+            broker.cancel("t1")
+            broker.revive("t1")
+
+        claimed = [each.lease.task_id for each in broker.claim("tasks", holder="w:1", limit=10)]
+
+        assert sorted(claimed) == ["t0", "t1", "t2"]
+        assert inspect(connection) == []
+
+    def test_a_deleted_task_that_comes_back_later_runs_once_and_at_its_time(self, broker, connection, clock):
+        broker.enqueue_many([Enqueue(task=task(id=f"t{number}")) for number in range(2)])
+        broker.delete("t0")
+        broker.enqueue(task(id="t0"), delay_seconds=60)
+
+        assert [each.lease.task_id for each in broker.claim("tasks", holder="w:1", limit=5)] == ["t1"]
+        clock.advance(60)
+        broker.promote("tasks")
+        assert [each.lease.task_id for each in broker.claim("tasks", holder="w:2", limit=5)] == ["t0"]
+        assert broker.claim("tasks", holder="w:3", limit=5) == []
+        assert inspect(connection) == []
+
+    def test_the_good_task_behind_20000_cancelled_ones_is_found_in_bounded_steps(self, broker, connection):
+        broker.enqueue_many([Enqueue(task=task(id=f"t{number}")) for number in range(3_000)])
+        for number in range(2_999):
+            broker.cancel(f"t{number}")
+
+        standings = []
+        claimed = []
+        while not claimed:
+            answer = broker.exchange("tasks", holder="w:1", token=f"k{len(standings)}", want=1)
+            standings.append(answer.standing.value)
+            claimed = answer.claimed
+
+        assert standings == ["more", "more", "claimed"]
+        assert claimed[0].lease.task_id == "t2999"
+        assert broker.stats("tasks").counts[State.READY] == 0
+
+
+class TestAPurgeThatWasCutOff:
+    @pytest.fixture
+    def cut_off(self, broker, connection, clock):
+        broker.enqueue_many([Enqueue(task=task(id=f"r{number}")) for number in range(5)])
+        broker.enqueue_many([Enqueue(task=task(id=f"s{number}"), delay_seconds=9) for number in range(5)])
+        broker._run("purge", "tasks", f"{clock.now():.0f}-x", "ready", "scheduled")
+
+    def test_the_sweeper_finishes_it(self, cut_off, broker, connection, clock):
+        clock.advance(61)
+
+        broker.sweep("tasks")
+
+        assert broker.find("r1") is None
+        assert connection.command("KEYS", "task:*") == []
+
+    def test_what_needs_to_know_where_a_task_stands_finishes_it_first(self, cut_off, broker, connection):
+        broker.enqueue(task(id="new"))
+
+        assert broker.cancel("new") is Asked.DONE
+        assert broker.find("r1") is None
+        assert connection.command("KEYS", "task:*") == []
+
+
+class TestRetryingAndScheduledPurgedApart:
+    @pytest.fixture
+    def waiting(self, broker):
+        broker.enqueue(task(id="again"))
+        claimed = claim_one(broker)
+        broker.retry(claimed.lease, claimed.body, delay_seconds=5)
+        broker.enqueue(task(id="later"), delay_seconds=5)
+        broker.enqueue(task(id="now"))
+
+    def test_scheduled_only(self, waiting, broker, connection):
+        assert broker.purge("tasks", include=[State.SCHEDULED]) == 2
+
+        assert broker.get("again").state is State.RETRYING
+        assert broker.stats("tasks").counts[State.RETRYING] == 1
+        assert broker.find("later") is None
+        assert inspect(connection) == []
+
+    def test_retrying_only(self, waiting, broker, connection):
+        assert broker.purge("tasks", include=[State.RETRYING]) == 2
+
+        assert broker.get("later").state is State.SCHEDULED
+        assert broker.find("again") is None
+        assert inspect(connection) == []
+
+
+class TestScriptsAndLines:
+    def test_a_flushed_script_cache_is_no_event(self, broker, connection):
+        broker.enqueue(task())
+        connection.command("SCRIPT", "FLUSH")
+
+        assert claim_one(broker)
+
+    def test_a_flushed_script_cache_inside_a_pipeline_is_no_event(self, broker, connection):
+        broker.enqueue_many([Enqueue(task=task(queue=queue)) for queue in ("a", "b")])
+        leases = [claim_one(broker, queue).lease for queue in ("a", "b")]
+        connection.command("SCRIPT", "FLUSH")
+
+        broker.exchange("c", holder="w:1", token="k", outcomes=[Succeeded(lease=lease) for lease in leases], want=1)
+
+        assert [broker.stats(queue).counts[State.RUNNING] for queue in ("a", "b")] == [0, 0]
+
+    def test_lines_that_the_server_closed_are_replaced_without_an_error(self, broker, connection):
+        broker.enqueue(task())
+        connection.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        killer = connect(f"unix://{connection._lines.connection_kwargs['path']}")
+        killer.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+
+        assert claim_one(broker)
+        killer.close()
+
+    def test_a_server_that_is_not_there_is_said_so(self, tmp_path):
+        broker = RedisBroker(connect(f"unix://{tmp_path}/none.sock"))
+
+        with pytest.raises(StoreUnavailable, match="ConnectionError"):
+            broker.stats("tasks")
+
+
+@pytest.mark.parametrize("structure", ["immediate", "leases", "inflight", "scheduled", "totals", "holders", "recent"])
+def test_a_key_of_another_type_is_named_and_other_queues_go_on(broker, connection, structure):
+    broker.enqueue_many([Enqueue(task=task(queue=queue)) for queue in ("a", "b")])
+    connection.command("DEL", f"queue:a:{structure}")
+    if structure == "immediate":
+        connection.command("SET", "queue:a:immediate", "foreign")
+    else:
+        connection.command("LPUSH" if structure != "recent" else "SET", f"queue:a:{structure}", "foreign")
+
+    with pytest.raises(StoreRefused, match=rf"queue=a .*queue:a:{structure} is a \w+, not a \w+"):
+        run_one_that_dies(broker, "a")
+
+    assert claim_one(broker, "b")
+
+
+def run_one_that_dies(broker, queue):
+    broker.settle(Spent(lease=claim_one(broker, queue).lease, body=b"{}", note=b"x"))
+
+
+def test_two_installations_on_one_server_do_not_see_each_other(connection, clock):
+    one, two = (RedisBroker(connection, prefix=prefix, clock=clock) for prefix in ("one:", "two:"))
+    one.enqueue(task(id="t1"))
+
+    assert two.queues() == []
+    assert two.find("t1") is None
+    assert two.claim("tasks", holder="w:1") == []
+    assert one.get("t1").state is State.READY
+    assert inspect(connection, "one:") == []
+
+
+def test_in_a_cluster_all_keys_of_a_queue_wear_its_tag():
+    keys = Keys(cluster=True)
+
+    assert keys.structure("mail", "immediate") == "queue:{mail}:immediate"
+    assert keys.task("mail", "t1") == "task:{mail}:t1"
+    assert keys.paused_all("mail") == "queue:{mail}:paused_all"
+
+
+def test_numbers_that_a_script_must_not_touch_come_back_as_they_went(broker, connection):
+    extra = '"far":1152921504606846977123,"none":[]'
+    connection.command("SET", "task:t1", f'{{"id":"t1","task_type":"x","max_retries":2,{extra}}}')
+    connection.command("LPUSH", "queue:tasks:immediate", "t1")
+
+    claimed = claim_one(broker)
+    broker.release(claimed.lease)
+
+    assert extra.encode() in broker.get("t1").body
