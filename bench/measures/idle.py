@@ -1,0 +1,49 @@
+"""Idle: what a worker with nothing to do asks of the engine, and what it uses of a processor."""
+
+import time
+from collections import Counter
+
+from bench.measures.base import Lab, Measured, Trial
+from bench.peers.ours import Ours
+from bench.processes import finish, running
+from bench.sampler import between
+
+SETTLE_SECONDS = 3.0
+"""After its first task: connections opened for the start are idle by then."""
+
+
+class Idle(Trial):
+    """A worker that has run one task and then none for `seconds`."""
+
+    key = "idle/ours"
+
+    def __init__(self, peer: Ours, seconds: float) -> None:
+        """Nothing runs yet."""
+        self.peer = peer
+        self.seconds = seconds
+
+    def run(self, lab: Lab) -> Measured:
+        """Start the worker, let it run one task, then listen."""
+        lab.reset()
+        load = lab.load(1)
+        with running(self.peer.worker(load), lab.log(self.peer.key)) as worker:
+            finish(self.peer.preload(load), lab.log("idle-preload"), timeout=60)
+            lab.wait_for_marks(1, worker)
+            time.sleep(SETTLE_SECONDS)
+            before = lab.quiet_sample(worker)
+            calls = lab.engine.calls_during(self.seconds)
+            usage = between(before, lab.sample(worker))
+        return Measured(
+            figures={
+                "calls_per_s": calls.total() / usage.seconds,
+                "worker_core_percent": usage.cores("worker") * 100,
+                "engine_core_percent": usage.cores("engine") * 100,
+            },
+            noise_cores=usage.others_cores,
+            note=describe(calls),
+        )
+
+
+def describe(calls: Counter[str]) -> str:
+    """Which commands, most first: "blpop 4, evalsha 2"."""
+    return ", ".join(f"{name} {count}" for name, count in calls.most_common())

@@ -1,0 +1,1 @@
+"""The Django project that the benchmark runs ForgeQueue in."""

@@ -1,0 +1,1 @@
+"""Everybody who takes part."""

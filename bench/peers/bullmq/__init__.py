@@ -1,0 +1,1 @@
+"""BullMQ on Node: one worker process at a given concurrency."""

@@ -1,0 +1,1 @@
+"""Dramatiq in an environment of its own."""

@@ -1,0 +1,1 @@
+"""Huey in an environment of its own."""
