@@ -43,7 +43,8 @@ def sample(pids: Mapping[str, int | None]) -> Sample:
     """Look at the machine and at these processes with their descendants; None is somebody we cannot see."""
     children = _children()
     own = {name: _tree_seconds(pid, children) for name, pid in pids.items() if pid is not None}
-    own["harness"] = _process_seconds(os.getpid(), reaped=False)
+    # With what it has reaped: a sender that came and went meanwhile is ours too.
+    own["harness"] = _process_seconds(os.getpid())
     return Sample(at=time.monotonic(), busy=machine_busy_seconds(), own=own)
 
 
@@ -96,10 +97,10 @@ def _children() -> dict[int, list[int]]:
     return children
 
 
-def _process_seconds(pid: int, *, reaped: bool = True) -> float:
+def _process_seconds(pid: int) -> float:
     """utime and stime, with those of reaped children; 0 for a process that has gone."""
     fields = _stat_fields(pid)
-    return sum(int(field) for field in fields[11 : 15 if reaped else 13]) * TICK
+    return sum(int(field) for field in fields[11:15]) * TICK
 
 
 def _stat_fields(pid: int) -> list[str]:

@@ -70,3 +70,10 @@ def test_the_harness_itself_is_in_a_sample_and_the_unseen_are_not() -> None:
 
     assert set(sample.own) == {"worker", "harness"}
     assert sample.busy > 0
+
+
+def test_a_helper_that_came_and_went_is_not_others() -> None:
+    before = sampler.sample({})
+    subprocess.run([sys.executable, "-c", BURN.format(seconds=0.3)], check=True)
+
+    assert between(before, sampler.sample({})).cpu["harness"] >= 0.25
