@@ -32,7 +32,7 @@ from queue_app.core.answers import (
 from queue_app.core.clock import Clock
 from queue_app.core.errors import StoreRefused, TaskGone, UndecodableBody, WrongState
 from queue_app.core.lease import Claimed, Lease
-from queue_app.core.names import DEFAULT_QUEUE, valid_queue
+from queue_app.core.names import valid_queue
 from queue_app.core.outcomes import Outcome
 from queue_app.core.retention import Retention
 from queue_app.core.states import State
@@ -105,9 +105,14 @@ class RedisBroker(Broker):
         return [Receipt(task_id.decode(), word == b"created", word == b"conflict") for task_id, word in answers]
 
     def _register(self, queue: str) -> None:
-        if queue not in self._registered:
-            self._connection.command("SADD", self._keys.queues, queue)
-            self._registered.add(queue)
+        if queue in self._registered:
+            return
+        command = self._connection.command
+        command("SADD", self._keys.queues, queue)
+        # In a cluster each queue carries its own copy of the flag that pauses all: a new one gets it here.
+        if self._keys.cluster and command("EXISTS", self._keys.paused):
+            command("SET", self._keys.paused_all(queue), "1")
+        self._registered.add(queue)
 
     # --- running ------------------------------------------------------------------------------------------------
 
@@ -243,20 +248,25 @@ class RedisBroker(Broker):
             raise WrongState(task_id, self.get(task_id).state)
 
     def pause(self, queue: str | None = None) -> None:
-        for flag in self._pause_flags(queue):
+        if queue is not None:
+            self._register(valid_queue(queue))
+            self._connection.command("SET", self._keys.structure(queue, "paused"), "1")
+            return
+        for flag in self._flags_of_all():
             self._connection.command("SET", flag, "1")
 
     def resume(self, queue: str | None = None) -> None:
-        if queue is None and not self.queues():
-            self._connection.command("DEL", *self._pause_flags(None))
-        for each in self.queues() if queue is None else [queue]:
-            self._run("resume", each, "all" if queue is None else "queue")
-
-    def _pause_flags(self, queue: str | None) -> list[str]:
         if queue is not None:
-            return [self._keys.structure(valid_queue(queue), "paused")]
-        names = self.queues() if self._keys.cluster else [DEFAULT_QUEUE]
-        return [self._keys.paused_all(name) for name in names]
+            self._run("resume", valid_queue(queue), "queue")
+            return
+        for flag in self._flags_of_all():
+            self._connection.command("DEL", flag)
+        for each in self.queues():
+            self._run("resume", each, "all")
+
+    def _flags_of_all(self) -> list[str]:
+        copies = [self._keys.paused_all(queue) for queue in self.queues()] if self._keys.cluster else []
+        return [self._keys.paused, *copies]
 
     def purge(self, queue: str, *, include: Iterable[State] = ()) -> int:
         also = words.purgeable(include)

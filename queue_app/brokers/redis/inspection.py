@@ -61,7 +61,7 @@ class Inspection:
         self._connection = connection
         self._keys = keys
         self._all = set(self._scan())
-        self._owned: set[str] = {keys.queues, keys.workers, f"{keys.workers}:seen", f"{keys.prefix}queue:paused"}
+        self._owned: set[str] = {keys.queues, keys.workers, f"{keys.workers}:seen", keys.paused}
 
     def problems(self) -> Iterator[str]:
         names = [name.decode() for name in self._connection.command("SMEMBERS", self._keys.queues)]

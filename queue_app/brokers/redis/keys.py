@@ -21,7 +21,7 @@ class Keys(msgspec.Struct, frozen=True):
 
     def paused_all(self, name: str) -> str:
         """Present: every queue is paused. In a cluster each queue has a flag of its own in its slot."""
-        return f"{self.queue(name)}:paused_all" if self.cluster else f"{self.prefix}queue:paused"
+        return f"{self.queue(name)}:paused_all" if self.cluster else self.paused
 
     def task(self, queue: str, task_id: str = "") -> str:
         """The body of a task that is not over, or dead."""
@@ -34,6 +34,11 @@ class Keys(msgspec.Struct, frozen=True):
     def result(self, queue: str, task_id: str = "") -> str:
         """What a succeeded task returned."""
         return f"{self.prefix}result:{self._scope(queue)}{task_id}"
+
+    @property
+    def paused(self) -> str:
+        """Present: every queue is paused, also one that is made later."""
+        return f"{self.prefix}queue:paused"
 
     @property
     def queues(self) -> str:
