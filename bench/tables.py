@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.contenders import everybody
-from bench.goals import DEPTHS, goals, ratio
+from bench.goals import DEPTHS, goals, percent, ratio
 from bench.peers.base import Peer
 from bench.results import Results
 from bench.summary import Summary, summarize
@@ -120,7 +120,7 @@ def _drain_row(results: Results, peer: Peer, summary: Summary) -> tuple[str, ...
         spread(summary, "tasks_per_s"),
         f"{summary.median('middle_tasks_per_s'):,.0f}",
         f"{to_bullmq:.2f}" if to_bullmq else NONE,
-        f"{to_floor:.0%}" if to_floor else NONE,
+        percent(to_floor) if to_floor else NONE,
         f"{summary.median('worker_us'):.1f}",
         f"{summary.median('engine_us'):.1f}",
         f"{summary.lost}, {summary.doubled}",

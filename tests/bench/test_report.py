@@ -60,8 +60,8 @@ def test_lost_tasks_of_noisy_runs_are_told_too(results: Results) -> None:
 def test_ratios_compare_medians(full_results: Results) -> None:
     rows = {row[0]: row for row in drain_table(full_results).rows}
 
-    assert rows["ForgeQueue, default settings"][3:5] == ("3.75", "50%")
-    assert rows["Huey, 4 processes"][3:5] == ("0.50", "7%")
+    assert rows["ForgeQueue, default settings"][3:5] == ("3.75", "50 %")
+    assert rows["Huey, 4 processes"][3:5] == ("0.50", "7 %")
 
 
 def test_a_table_is_aligned_for_the_terminal_and_piped_for_the_document() -> None:
