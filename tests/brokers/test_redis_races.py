@@ -44,7 +44,7 @@ def together(*jobs):
     def guarded(job):
         try:
             job()
-        except Exception as error:
+        except (AssertionError, ForgeQueueError) as error:
             errors.append(error)
 
     threads = [threading.Thread(target=guarded, args=(job,)) for job in jobs]
@@ -81,13 +81,28 @@ class Churn:
         def run():
             outcomes = []
             for _ in until(self.deadline):
-                answer = self.broker.exchange(
-                    "tasks", holder=holder, token=new_token(), outcomes=outcomes, want=16, lease_seconds=0.2
-                )
+                answer = self.exchange(holder, outcomes, want=16, lease_seconds=0.2)
                 outcomes = [self.outcome(claimed) for claimed in answer.claimed]
                 self.broker.promote("tasks")
+                time.sleep(0.02)
 
         return run
+
+    def work_late(self):
+        """A worker that settles after its leases have run out, most of the time."""
+        outcomes = []
+        for number in range(1_000_000):
+            if time.monotonic() > self.deadline:
+                return
+            answer = self.exchange(f"late:{number}", outcomes, want=5, lease_seconds=0.05)
+            time.sleep(self.rng.choice([0.0, 0.1, 0.3]))
+            outcomes = [self.outcome(claimed) for claimed in answer.claimed]
+
+    def exchange(self, holder, outcomes, **how):
+        answer = self.broker.exchange("tasks", holder=holder, token=new_token(), outcomes=outcomes, **how)
+        succeeded = [outcome.lease.task_id for outcome in outcomes if isinstance(outcome, Succeeded)]
+        self.acked.update(task_id for task_id in succeeded if task_id not in answer.settled)
+        return answer
 
     def outcome(self, claimed):
         fate = self.rng.random()
@@ -131,6 +146,8 @@ def test_whatever_many_clients_do_at_once_every_key_agrees_afterwards(broker, co
         churn.produce,
         churn.work("w:1"),
         churn.work("w:2"),
+        churn.work_late,
+        churn.work_late,
         churn.interfere,
         churn.interfere,
         churn.maintain,
@@ -142,6 +159,8 @@ def test_whatever_many_clients_do_at_once_every_key_agrees_afterwards(broker, co
     listed = {state: count_listed(broker, state) for state in State}
     assert listed == stats.counts
     assert stats.totals["enqueued"] == len(churn.ids)
+    assert stats.totals["succeeded"] == len(churn.acked)
+    assert set(churn.acked.values()) == {1}
 
 
 def count_listed(broker, state):
