@@ -5,8 +5,8 @@ It reads whole structures, and reads them one after another: on a store in use i
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-
-import msgspec
+from dataclasses import dataclass
+from functools import cached_property
 
 from queue_app.brokers.redis.connection import Connection
 from queue_app.brokers.redis.keys import STRUCTURES, Keys
@@ -14,7 +14,8 @@ from queue_app.brokers.redis.keys import STRUCTURES, Keys
 _FINISHED = ("succeeded", "dead_ids", "cancelled")
 
 
-class QueueContents(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class QueueContents:
     """Everything that stands in one queue's structures."""
 
     name: str
@@ -22,12 +23,12 @@ class QueueContents(msgspec.Struct, frozen=True):
     zsets: dict[str, dict[str, float]]
     hashes: dict[str, dict[str, str]]
 
-    @property
+    @cached_property
     def stale(self) -> dict[str, int]:
         """How many entries of each id are left over in the list."""
         return {task_id: int(times) for task_id, times in self.hashes["tombstones"].items() if task_id != "*"}
 
-    @property
+    @cached_property
     def listed(self) -> Counter[str]:
         """How often each id stands in the list and counts."""
         counted = Counter(self.lists["immediate"])
@@ -42,7 +43,7 @@ class QueueContents(msgspec.Struct, frozen=True):
                 found.append(structure)
         return found
 
-    @property
+    @cached_property
     def ids(self) -> set[str]:
         """Every id that some structure places."""
         zsets = ("above", "below", "scheduled", "inflight", *_FINISHED)
