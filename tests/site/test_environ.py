@@ -86,9 +86,10 @@ def test_a_bad_value_is_refused_at_start_and_named(settings_with, name, value):
         settings_with(**{name: value})
 
 
-def test_a_refused_address_does_not_show_its_password():
-    with pytest.raises(ImproperlyConfigured) as caught, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORGEQUEUE_REDIS_ADDR", "amqp://user:hunter2@broker:5672")
+def test_a_refused_address_does_not_show_its_password(monkeypatch):
+    monkeypatch.setenv("FORGEQUEUE_REDIS_ADDR", "amqp://user:hunter2@broker:5672")
+
+    with pytest.raises(ImproperlyConfigured) as caught:
         environ.engine_url("FORGEQUEUE_REDIS_ADDR", "embedded://")
 
     assert "hunter2" not in str(caught.value)

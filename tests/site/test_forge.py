@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOLS = ("sh", "cat", "cksum", "dirname", "mkdir", "cp", "touch")
+TOOLS = ("cat", "cksum", "dirname", "mkdir", "cp", "touch")
 
 # Answers what forge asks of a Python, notes every call in $CALLS, and makes a virtual environment out of itself.
 PYTHON = """#!/bin/sh
@@ -50,7 +50,9 @@ class Machine:
     def add_command(self, name: str, text: str) -> None:
         """Install a shell script."""
         path = self.bin / name
-        path.write_text(text)
+        # "x": never through a link to a program of the real machine.
+        with path.open("x") as script:
+            script.write(text)
         path.chmod(0o755)
 
     def forge(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -76,20 +78,19 @@ class Machine:
 @pytest.fixture(params=[shell for shell in ("sh", "dash", "bash", "busybox") if shutil.which(shell)])
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
     """A fresh machine with this shell as its sh, and a checkout whose path has spaces."""
-    shell = shutil.which(request.param)
-    folders = Machine(tmp_path / "bin", tmp_path / "a check out", tmp_path / "else where", tmp_path / "calls")
-    for folder in (folders.bin, folders.checkout, folders.elsewhere):
+    shell = f"{shutil.which(request.param)}{' sh' * (request.param == 'busybox')}"
+    fresh = Machine(tmp_path / "bin", tmp_path / "a check out", tmp_path / "else where", tmp_path / "calls")
+    for folder in (fresh.bin, fresh.checkout, fresh.elsewhere):
         folder.mkdir()
     for tool in TOOLS:
-        (folders.bin / tool).symlink_to(shutil.which(tool) or "/missing")
-    if request.param == "busybox":
-        folders.add_command("sh", f'#!/bin/sh\nexec {shell} sh "$@"\n')
-    script = (ROOT / "forge").read_text().replace("#!/bin/sh", f"#!{shell}{' sh' * (request.param == 'busybox')}", 1)
-    folders.checkout.joinpath("forge").write_text(script)
-    folders.checkout.joinpath("forge").chmod(0o755)
+        fresh.add_command(tool, f'#!/bin/sh\nexec {shutil.which(tool)} "$@"\n')
+    fresh.add_command("sh", f'#!/bin/sh\nexec {shell} "$@"\n')
+    script = fresh.checkout / "forge"
+    script.write_text((ROOT / "forge").read_text().replace("#!/bin/sh", f"#!{shell}", 1))
+    script.chmod(0o755)
     for lock in ROOT.glob("requirements*.lock"):
-        shutil.copy(lock, folders.checkout)
-    return folders
+        shutil.copy(lock, fresh.checkout)
+    return fresh
 
 
 def complaint(ended: subprocess.CompletedProcess[str]) -> str:
