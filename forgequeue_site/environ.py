@@ -2,13 +2,15 @@
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
-ENGINES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "embedded", "database", "memory")
+LOCAL_ENGINES = ("embedded", "memory")
+SERVERS = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
 
 
 def text(name: str) -> str | None:
@@ -26,13 +28,13 @@ def flag(name: str, default: bool) -> bool:
     return value.lower() in TRUE
 
 
-def whole(name: str, minimum: int = 1) -> int | None:
-    """A whole number of at least `minimum`; None when unset."""
+def whole(name: str, minimum: int, maximum: int) -> int | None:
+    """A whole number within limits; None when unset."""
     value = text(name)
     if value is None:
         return None
-    if not value.isascii() or not value.isdigit() or int(value) < minimum:
-        raise bad(name, value, f"a whole number of at least {minimum}")
+    if not value.isascii() or not value.isdigit() or not minimum <= int(value[:9]) <= maximum:
+        raise bad(name, value, f"a whole number from {minimum} to {maximum}")
     return int(value)
 
 
@@ -43,34 +45,26 @@ def names(name: str, default: list[str]) -> list[str]:
 
 
 def engine_url(name: str, default: str) -> str:
-    """Where the engine is: `host:port`, or a URL with one of ENGINES as its scheme. A bare address is redis://."""
+    """Where the engine is: `host:port`, which is Redis, or a URL. What may hold a password is not shown."""
     value = text(name)
     if value is None:
         return default
     scheme, separator, rest = value.partition("://")
-    if not separator:
-        return f"redis://{_address(name, value)}"
-    if scheme not in ENGINES or not (rest or scheme in {"embedded", "database", "memory"}):
-        schemes = ", ".join(f"{engine}://" for engine in ENGINES)
-        raise bad(name, f"{scheme}://…", f"host:port, or a URL that begins with one of {schemes}")
-    return value
+    if separator and scheme in (SERVERS if rest else LOCAL_ENGINES):
+        return value
+    if not separator and _is_address(value):
+        return f"redis://{value}"
+    schemes = ", ".join(f"{engine}://" for engine in LOCAL_ENGINES + SERVERS)
+    shown = f"{scheme}://…" if separator else value.rpartition("@")[2]
+    raise bad(name, shown, f"host:port, or a URL that begins with one of {schemes}")
 
 
 def secret(name: str, path: Path) -> str:
     """The variable, else the secret kept at `path`, which is made at the first call, readable by its owner only."""
     if value := text(name):
         return value
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    draft.touch(mode=0o600)
-    draft.write_text(secrets.token_urlsafe(50))
-    try:
-        # link, not replace: of several processes that start at once the first decides, and nobody sees half a file.
-        path.hardlink_to(draft)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+    if not path.exists():
+        _make_secret(path)
     return path.read_text().strip()
 
 
@@ -79,8 +73,17 @@ def bad(name: str, value: str, wanted: str) -> ImproperlyConfigured:
     return ImproperlyConfigured(f"{name}={value!r}: it must be {wanted}.")
 
 
-def _address(name: str, value: str) -> str:
+def _is_address(value: str) -> bool:
     host, _, port = value.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise bad(name, value, "host:port, or a URL such as redis://host:6379/0")
-    return value
+    return bool(host) and port.isascii() and port.isdigit() and 0 < int(port[:9]) < 65536
+
+
+def _make_secret(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.touch(mode=0o600)
+    draft.write_text(secrets.token_urlsafe(50))
+    # A link, not a rename: of several processes that start at once the first decides, and nobody sees half a file.
+    with suppress(FileExistsError):
+        path.hardlink_to(draft)
+    draft.unlink()

@@ -105,7 +105,7 @@ FORGEQUEUE: dict[str, Any] = {
     "URL": environ.engine_url("FORGEQUEUE_REDIS_ADDR", "embedded://"),
     "EMBEDDED_DIR": VAR_DIR / "engine",
 }
-if (concurrency := environ.whole("FORGEQUEUE_WORKER_CONCURRENCY")) is not None:
+if (concurrency := environ.whole("FORGEQUEUE_WORKER_CONCURRENCY", 1, 1_000)) is not None:
     FORGEQUEUE["CONCURRENCY"] = concurrency
-if (batch_size := environ.whole("FORGEQUEUE_BATCH_SIZE")) is not None:
+if (batch_size := environ.whole("FORGEQUEUE_BATCH_SIZE", 1, 1_000)) is not None:
     FORGEQUEUE["BATCH_SIZE"] = batch_size

@@ -70,6 +70,7 @@ def test_an_empty_variable_is_an_unset_one(settings_with):
     ("name", "value"),
     [
         ("FORGEQUEUE_WORKER_CONCURRENCY", "0"),
+        ("FORGEQUEUE_WORKER_CONCURRENCY", "1001"),
         ("FORGEQUEUE_WORKER_CONCURRENCY", "four"),
         ("FORGEQUEUE_BATCH_SIZE", "-1"),
         ("FORGEQUEUE_BATCH_SIZE", "1.5"),
@@ -79,6 +80,9 @@ def test_an_empty_variable_is_an_unset_one(settings_with):
         ("FORGEQUEUE_REDIS_ADDR", "localhost:99999"),
         ("FORGEQUEUE_REDIS_ADDR", "http://localhost:6379"),
         ("FORGEQUEUE_REDIS_ADDR", "redis://"),
+        ("FORGEQUEUE_REDIS_ADDR", "embedded"),
+        ("FORGEQUEUE_REDIS_ADDR", "://localhost"),
+        ("FORGEQUEUE_REDIS_ADDR", "embedded://here"),
     ],
 )
 def test_a_bad_value_is_refused_at_start_and_named(settings_with, name, value):
@@ -131,4 +135,4 @@ def test_manage_py_says_a_bad_value_in_one_line(tmp_path):
     )
 
     assert ended.returncode == 1
-    assert ended.stderr == "manage.py: FORGEQUEUE_BATCH_SIZE='many': it must be a whole number of at least 1.\n"
+    assert ended.stderr == "manage.py: FORGEQUEUE_BATCH_SIZE='many': it must be a whole number from 1 to 1000.\n"
