@@ -1,0 +1,1 @@
+"""For tests, ours and our users': nothing that ships imports it."""
