@@ -1,0 +1,104 @@
+"""The async lane: one event loop, on a thread of its own, for the `async def` handlers of a runner.
+
+A slot gives it a coroutine and waits for the result, so that an async task is claimed, renewed, handed back and settled
+as any other.
+"""
+
+import asyncio
+import concurrent.futures
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from asgiref.sync import sync_to_async
+
+from queue_app.core.lease import Lease
+from queue_app.worker import hygiene
+
+CLOSE_SECONDS = 1.0
+
+
+class Visit:
+    """One coroutine on the lane. Cancelled when its task should stop; the slot goes on waiting until it has ended."""
+
+    def __init__(self, lease: Lease, loop: asyncio.AbstractEventLoop, told: Callable[[str], None]) -> None:
+        self.lease = lease
+        self._loop = loop
+        self._told = told
+        self._task: asyncio.Task[Any] | None = None
+        self._is_stopped = False
+
+    def stop(self, reason: str) -> None:
+        """Tell the handler's context, and cancel the coroutine at its next await."""
+        self._told(reason)
+        if not self._is_stopped:
+            self._is_stopped = True
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    async def follow(self, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Run the coroutine to its end."""
+        self._task = asyncio.current_task()
+        if self._is_stopped:
+            raise asyncio.CancelledError
+        try:
+            return await make()
+        finally:
+            self._task = None
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+
+class Lane:
+    """Started with the first coroutine."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def visit(self, lease: Lease, told: Callable[[str], None]) -> Visit:
+        """A visit to be run."""
+        return Visit(lease, self._started(), told)
+
+    def run(self, visit: Visit, make: Callable[[], Awaitable[Any]]) -> Any:
+        """The coroutine's result, or its exception. Blocks until it has ended."""
+        future: concurrent.futures.Future[Any] = asyncio.run_coroutine_threadsafe(
+            self._with_hygiene(visit, make), self._started()
+        )
+        return future.result()
+
+    def close(self) -> None:
+        """Stop the loop. Coroutines that still run are abandoned with it."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(CLOSE_SECONDS)
+
+    async def _with_hygiene(self, visit: Visit, make: Callable[[], Awaitable[Any]]) -> Any:
+        try:
+            return await visit.follow(make)
+        finally:
+            if hygiene.is_used_on_async_threads():
+                await sync_to_async(hygiene.tidy)()
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._serve, args=(self._loop,), name="forgequeue-async", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    @staticmethod
+    def _serve(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            loop.close()

@@ -1,0 +1,57 @@
+"""What a worker is told to be. Settings arrive here as values; nothing below the command reads them."""
+
+import os
+import socket
+from dataclasses import dataclass, field
+
+from queue_app.brokers.base import LEASE_SECONDS
+from queue_app.core.ids import new_token
+from queue_app.core.names import DEFAULT_QUEUE
+
+LONGEST_WAIT_SECONDS = 5.0
+"""How long an idle worker sleeps at most before it tries a claim: bounds a marker that was lost on its way."""
+FOREIGN_WAIT_SECONDS = 1.0
+"""The same where others push tasks and ring nobody."""
+DRAIN_SECONDS = 30.0
+CONCURRENCY = 4
+LARGEST_BATCH = 64
+BATCH_SECONDS = 0.1
+"""An adaptive batch holds at most this much expected work."""
+
+
+def new_worker_name() -> str:
+    """A name that no other process has: host, pid, and some random text, for a pid comes again."""
+    return f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """A worker in numbers. Durations are seconds."""
+
+    name: str = field(default_factory=new_worker_name)
+    queues: tuple[tuple[str, int], ...] = ((DEFAULT_QUEUE, 1),)
+    """Queues and their weights. With `strict` the order is the rank, and weights mean nothing."""
+    strict: bool = False
+    concurrency: int = CONCURRENCY
+    batch_size: int | None = None
+    """None adapts it to the work."""
+    lease_seconds: float = LEASE_SECONDS
+    drain_seconds: float = DRAIN_SECONDS
+    burst: bool = False
+    foreign_producers: bool = False
+    log_each_task: bool = False
+
+    @property
+    def queue_names(self) -> tuple[str, ...]:
+        """The queues, in order."""
+        return tuple(queue for queue, _ in self.queues)
+
+    @property
+    def beat_seconds(self) -> float:
+        """A third of the lease: two beats may fail before it runs out."""
+        return self.lease_seconds / 3
+
+    @property
+    def longest_wait_seconds(self) -> float:
+        """How long an idle worker sleeps at most."""
+        return FOREIGN_WAIT_SECONDS if self.foreign_producers else LONGEST_WAIT_SECONDS
