@@ -5,7 +5,7 @@ from bench.peers.base import Peer
 from bench.peers.bullmq.peer import BullMQ
 from bench.peers.dramatiq.peer import Dramatiq
 from bench.peers.huey.peer import Huey
-from bench.peers.ours import Floor, Ours
+from bench.peers.ours import Floor, Ours, OursLogging
 
 OURS = Ours()
 """Default settings: what latency, idle and depth are measured on."""
@@ -13,7 +13,7 @@ OURS = Ours()
 
 def everybody() -> list[Peer]:
     """All contenders of the drain."""
-    return [OURS, Ours(batch=16), Ours(batch=1), BullMQ(50), BullMQ(4), Dramatiq(), Huey(), Floor()]
+    return [OURS, OursLogging(), Ours(batch=16), Ours(batch=1), BullMQ(50), BullMQ(4), Dramatiq(), Huey(), Floor()]
 
 
 def chosen(keys: list[str]) -> list[Peer]:

@@ -16,7 +16,7 @@ def main() -> None:
 
     total = int(os.environ["BENCH_TASKS"])
     for start in range(0, total, SLICE):
-        enqueue_many((noop, index) for index in range(start, min(start + SLICE, total)))
+        enqueue_many((noop, (index,)) for index in range(start, min(start + SLICE, total)))
 
 
 if __name__ == "__main__":

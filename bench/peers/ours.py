@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -46,7 +47,23 @@ class Ours(Peer):
     def sender(self, load: Load, sends: Path, every_seconds: float) -> Command:
         """Enqueues `load.tasks` tasks one by one, and writes down when."""
         command = _python(load, "-m", "bench.ours.sender", str(every_seconds))
-        return Command(argv=command.argv, cwd=command.cwd, env={**command.env, "BENCH_MARKS": str(sends)})
+        return replace(command, env={**command.env, "BENCH_MARKS": str(sends)})
+
+
+class OursLogging(Ours):
+    """Default settings, and a line in the log for each task that ran well."""
+
+    def __init__(self) -> None:
+        """The log is a file on disk, as the other logs of the benchmark are."""
+        super().__init__()
+        self.key = "ours-log"
+        self.label = "ForgeQueue, a log line per task"
+        self.setting += ", LOG_EACH_TASK on, written to a file"
+
+    def worker(self, load: Load) -> Command:
+        """The same command with the setting on."""
+        command = super().worker(load)
+        return replace(command, env={**command.env, "BENCH_LOG_EACH_TASK": "1"})
 
 
 class Floor(Ours):
