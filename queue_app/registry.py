@@ -1,0 +1,106 @@
+"""Task types and their handlers: one registry per process, filled by @task and @handler as modules are imported."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from queue_app import arguments
+from queue_app.conf import get_settings
+from queue_app.core.backoff import BackoffCallable
+from queue_app.core.errors import ForgeQueueError, UnknownTaskType
+from queue_app.core.names import valid_task_type
+from queue_app.core.task import Task
+from queue_app.options import NO_OPTIONS, Options
+
+
+class DuplicateHandler(ForgeQueueError):
+    """Two functions want to handle one task type; the message names both places."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handler:
+    """The Python callable that runs tasks of a type, and how it wants to be called."""
+
+    task_type: str
+    function: Callable[..., Any]
+    is_async: bool = False
+    takes_context: bool = False
+    is_raw: bool = False
+    """Whether it is given the payload's bytes instead of arguments."""
+    options: Options = NO_OPTIONS
+    """What an enqueue of this type says unless it is told otherwise."""
+    description: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is an ordinary function that is told nothing of its attempt."""
+        return not self.takes_context and not self.is_async
+
+    @property
+    def backoff_callable(self) -> BackoffCallable | None:
+        """The rule that the task's stored one gives way to, where this handler is loaded."""
+        return self.options.backoff_callable
+
+    @property
+    def origin(self) -> tuple[str, str]:
+        """Module and qualified name: another function of these is the same one, imported anew."""
+        function = self.function
+        return function.__module__, getattr(function, "__qualname__", type(function).__qualname__)
+
+    @property
+    def place(self) -> str:
+        """Where it is defined, for people."""
+        code = getattr(self.function, "__code__", None)
+        where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+        return f"{'.'.join(self.origin)}{where}"
+
+    def call(self, task: Task, context: Any = None) -> Any:
+        """Run it with what the task carries; a coroutine when it is async. Raises what it does, or InvalidArgument."""
+        if self.is_raw:
+            payload = task.payload or b""
+            return self.function(context, payload) if self.takes_context else self.function(payload)
+        args, kwargs = arguments.decode(task.payload)
+        return self.function(context, *args, **kwargs) if self.takes_context else self.function(*args, **kwargs)
+
+    def encode_result(self, value: Any) -> bytes:
+        """The bytes to keep of what `call` returned. Never raises: what cannot be kept is replaced by the reason."""
+        return arguments.encode_result(value, get_settings().max_payload_bytes)
+
+
+class Registry:
+    """The handlers of this process by task type."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, Handler] = {}
+
+    def add(self, handler: Handler) -> None:
+        """Take it in; in place of the same function when its module is imported anew.
+
+        Raises InvalidName for the type, DuplicateHandler when another function already handles it.
+        """
+        known = self._handlers.get(valid_task_type(handler.task_type))
+        if known is not None and known.origin != handler.origin:
+            raise DuplicateHandler(
+                f"two functions handle the task type {handler.task_type!r}: {known.place} and {handler.place}; "
+                "give one of them another name="
+            )
+        self._handlers[handler.task_type] = handler
+
+    def find(self, task_type: str) -> Handler:
+        """The handler of a type. Raises UnknownTaskType."""
+        try:
+            return self._handlers[task_type]
+        except KeyError:
+            raise UnknownTaskType(f"no handler here runs the task type {task_type!r:.200}") from None
+
+    def get(self, task_type: str) -> Handler | None:
+        """The handler of a type, or None."""
+        return self._handlers.get(task_type)
+
+    def types(self) -> list[str]:
+        """Every type that has a handler, sorted."""
+        return sorted(self._handlers)
+
+
+handlers = Registry()
+"""The one of this process."""
