@@ -1,0 +1,70 @@
+"""enqueue: hand a task to the queue from a shell."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from queue_app.brokers.base import Broker
+from queue_app.client import enqueue
+from queue_app.core.names import valid_task_type
+from queue_app.management.verbs.base import Options, Out, Verb
+from queue_app.registry import handlers
+
+
+class Enqueue(Verb):
+    """With arguments as JSON, or a raw payload. The type need not have a handler here: a worker elsewhere may."""
+
+    name = "enqueue"
+    help = "enqueue a task"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("task_type", metavar="type", help="the task type, as forgequeue.demo.echo")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument(
+            "--args",
+            dest="arguments",  # Django takes "args" for its own
+            default="[]",
+            metavar="JSON",
+            help="a list of arguments, or an object of keyword arguments",
+        )
+        what.add_argument("--payload", metavar="TEXT", help="a raw payload instead of arguments")
+        parser.add_argument("--queue", help="the queue; else the task's own, else the default one")
+        parser.add_argument("--delay", type=float, metavar="SECONDS", help="not before so long")
+        parser.add_argument("--priority", type=int, help="-100 to 100; larger runs first")
+        parser.add_argument("--idempotency-key", metavar="KEY", help="a repeat with the same key creates nothing")
+        parser.add_argument("--count", type=int, default=1, help="how many of them (default 1)")
+
+    def run(self, _broker: Broker, options: Options, out: Out) -> None:
+        if options["count"] < 1:
+            raise CommandError("--count takes 1 or more", returncode=2)
+        task_type = valid_task_type(options["task_type"])
+        payload = None if options["payload"] is None else str(options["payload"]).encode()
+        given = {} if payload is not None else _given(options)
+        for number in range(options["count"]):
+            result = enqueue(task_type, payload, on_commit=False, **given, **_choices(options))
+            if options["count"] == 1:
+                out.write(result.id if result.created else f"{result.id} (known already: nothing was created)")
+            elif number + 1 == options["count"]:
+                out.write(f"enqueued {options['count']} tasks of type {task_type}, the last one is {result.id}")
+        if handlers.get(task_type) is None:
+            out.write(f"note: nothing in this project handles {task_type}")
+
+
+def _choices(options: Options) -> dict[str, Any]:
+    names = {"queue": "queue_name", "delay": "delay", "priority": "priority", "idempotency_key": "idempotency_key"}
+    return {option: options[name] for name, option in names.items() if options[name] is not None}
+
+
+def _given(options: Options) -> dict[str, Any]:
+    """The arguments: args or kwargs."""
+    try:
+        given = json.loads(options["arguments"])
+    except ValueError as error:
+        raise CommandError(f"--args is no JSON: {error}", returncode=2) from error
+    if isinstance(given, list):
+        return {"args": given}
+    if isinstance(given, dict):
+        return {"kwargs": given}
+    raise CommandError("--args takes a JSON list, or an object of keyword arguments", returncode=2)
