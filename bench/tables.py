@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.contenders import everybody
-from bench.goals import DEPTHS, goals, percent, ratio
+from bench.goals import goals, percent, ratio
 from bench.peers.base import Peer
 from bench.results import Results
 from bench.summary import Summary, summarize
@@ -92,7 +92,7 @@ def idle_table(results: Results) -> Table:
 def depth_table(results: Results) -> Table:
     """A row per depth that was measured."""
     head = ("tasks queued", "µs/task, wall", "worker CPU µs/task", "script µs/task", "clean runs (noisy, failed)")
-    found = [(depth, summarize(results, f"depth/{depth}")) for depth in DEPTHS]
+    found = [(depth, summarize(results, f"depth/{depth}")) for depth in measured_depths(results)]
     names = ("wall_us", "worker_us", "script_us")
     rows = [
         (f"{depth:,}", *(spread(summary, name, ".1f") for name in names), runs(summary))
@@ -100,6 +100,12 @@ def depth_table(results: Results) -> Table:
         if summary
     ]
     return Table("Depth", head, rows)
+
+
+def measured_depths(results: Results) -> list[int]:
+    """The shallowest first."""
+    kinds = {record.trial.partition("/") for record in results.records}
+    return sorted(int(depth) for kind, _, depth in kinds if kind == "depth")
 
 
 def spread(summary: Summary, name: str, form: str = ",.0f") -> str:
