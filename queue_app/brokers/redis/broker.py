@@ -346,7 +346,8 @@ class RedisBroker(Broker):
         return words.to_buckets(fields, since=self.now() - reach - width)
 
     def recent(self, queue: str, *, limit: int = base.RECENT_LIMIT) -> list[Recent]:
-        lines = self._connection.command("LRANGE", self._keys.structure(queue, "recent"), 0, limit - 1)
+        last = base.checked_limit(limit) - 1
+        lines = self._connection.command("LRANGE", self._keys.structure(queue, "recent"), 0, last)
         return [line for line in map(words.to_recent, lines) if line is not None]
 
     # --- workers ------------------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ for index = 8, 7 + names do
   local token, ids = holding(holder)
   for _, id in ipairs(ids) do
     settle({kind = 'release', id = id, token = token, body = '', note = '', keep_cancelled = keep_cancelled})
+    -- An outcome of the dead runner that still arrives is lost, not a repeat.
+    redis.call('HDEL', settled, id)
   end
   redis.call('HDEL', holders, holder)
   redis.call('ZADD', closed, now + closed_for, holder)

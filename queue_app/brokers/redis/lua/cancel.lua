@@ -34,13 +34,13 @@ local function take_out()
   redis.call('ZREM', retrying, id)
   if redis.call('ZREM', scheduled, id) == 0 then pull(id) end
   redis.call('HDEL', priority_of, id)
-  redis.call('HDEL', settled, id)
 end
 
 local function cancel_waiting()
   take_out()
   if mark == 'delete' then
     redis.call('DEL', task_prefix .. id)
+    redis.call('HDEL', settled, id)
     count('deleted', 1)
   else
     redis.call('RENAME', task_prefix .. id, finished_prefix .. id)

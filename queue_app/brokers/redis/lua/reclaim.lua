@@ -35,6 +35,8 @@ local function reclaim(outcome)
     -- An entry that a foreign worker left without a lease gets one for this step.
     redis.call('HSET', leases, outcome.id, outcome.token)
     settle(outcome)
+    -- To the worker that comes late the lease is lost: it is no call of its own that was settled here.
+    redis.call('HDEL', settled, outcome.id)
   end
   count('reclaimed', 1)
   reclaimed = reclaimed + 1
@@ -43,5 +45,6 @@ end
 for first = 5, #ARGV, OUTCOME_ARGUMENTS do
   reclaim(outcome_at(first))
 end
+put_back_released()
 local next_expiry = lowest_score(inflight)
 return {reclaimed, next_expiry and tonumber(next_expiry) <= now and 1 or 0, next_expiry}

@@ -43,10 +43,11 @@ end
 
 local apply = {}
 
-function apply.ack(outcome)
+-- Kept where it asks for that, unless somebody has asked to delete the task.
+function apply.ack(outcome, mark)
   count('succeeded', 1)
   remember('succeeded', {outcome.note})
-  if tonumber(outcome.seconds) <= 0 then
+  if tonumber(outcome.seconds) <= 0 or mark == 'delete' then
     redis.call('DEL', task_prefix .. outcome.id)
     redis.call('HDEL', priority_of, outcome.id)
     return
