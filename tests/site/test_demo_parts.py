@@ -56,23 +56,23 @@ def group_is_alive(group: int) -> bool:
 
 
 class TestPorts:
-    def test_the_first_port_that_nobody_has_is_chosen(self, monkeypatch):
-        with socket.socket() as taken:
-            taken.bind((ports.HOST, 0))
-            taken.listen()
-            monkeypatch.setattr(ports, "FIRST", taken.getsockname()[1])
+    def test_the_first_port_that_nobody_has_is_taken(self, monkeypatch):
+        with socket.create_server((ports.HOST, 0)) as other:
+            monkeypatch.setattr(ports, "FIRST", other.getsockname()[1])
 
-            assert ports.choose(None) > ports.FIRST
+            with ports.listen(None) as ours:
+                assert ours.getsockname()[1] > ports.FIRST
 
     def test_a_wanted_port_that_is_taken_is_refused(self):
-        with socket.socket() as taken:
-            taken.bind((ports.HOST, 0))
-            taken.listen()
-            port = taken.getsockname()[1]
+        with ports.listen(0) as first:
+            port = first.getsockname()[1]
 
             with pytest.raises(CommandError, match=f"port {port} is taken"):
-                ports.choose(port)
-            assert ports.answers(port)
+                ports.listen(port)
+
+    def test_a_port_where_nobody_serves_pages_does_not_answer(self):
+        with ports.listen(0) as silent:
+            assert not ports.answers(silent.getsockname()[1])
 
 
 class TestChildren:
