@@ -20,6 +20,7 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 
 from queue_app.core.errors import InvalidArgument
+from queue_app.showing import shown
 
 MARK = "__fq__"
 """The key of a JSON object that stands for a value of another type."""
@@ -87,7 +88,7 @@ def revive(value: Any) -> Any:
     name = value[MARK]
     reviver = _REVIVED.get(name) if isinstance(name, str) else None
     if reviver is None:
-        raise ValueError(f"it holds a value of the type {name!r:.80}, which this version does not know")
+        raise ValueError(f"it holds a value of the type {shown(name)}, which this version does not know")
     try:
         return reviver(value)
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, ImportError) as error:
@@ -111,7 +112,7 @@ def _text(value: str, path: str) -> str:
 
 def _key(key: object, path: str) -> str:
     if type(key) is not str:
-        raise InvalidArgument(f"{path} has the key {key!r:.80}, which is no text; use text keys, or a list of pairs")
+        raise InvalidArgument(f"{path} has the key {shown(key)}, which is no text; use text keys, or a list of pairs")
     return _text(key, f"a key of {path}")
 
 
@@ -148,7 +149,7 @@ def _zone(zone: tzinfo | None, path: str) -> list[str]:
         return [zone.key]
     if zone is None or type(zone).__module__ == "datetime":
         return []
-    raise InvalidArgument(f"{path} has the time zone {zone!r:.80}; use zoneinfo.ZoneInfo or datetime.timezone")
+    raise InvalidArgument(f"{path} has the time zone {shown(zone)}; use zoneinfo.ZoneInfo or datetime.timezone")
 
 
 def _timedelta(value: timedelta, _: str) -> tuple[str, list[int]]:
@@ -190,7 +191,7 @@ def _enum(value: Enum, path: str) -> list[str]:
         is_importable = False
     if not is_importable:
         raise InvalidArgument(
-            f"{path} is {value!r:.80} of the Enum {'.'.join(place)}, which a worker cannot import; "
+            f"{path} is {shown(value)} of the Enum {'.'.join(place)}, which a worker cannot import; "
             "define it in a module of an installed app, or pass its value"
         )
     return [*place, value.name]

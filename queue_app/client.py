@@ -22,6 +22,7 @@ from queue_app.prepared import PreparedTask
 from queue_app.registry import Handler, handlers
 from queue_app.results import TaskResult
 from queue_app.runtime import get_broker
+from queue_app.showing import shown
 
 __all__ = [
     "acancel",
@@ -106,7 +107,7 @@ def _check_payload(payload: object, *, has_arguments: bool) -> None:
     if has_arguments:
         raise InvalidArgument("payload and args both say what the task is given; give one of them")
     if not isinstance(payload, bytes):
-        raise InvalidArgument(f"payload={payload!r:.80} is not bytes; arguments are args= and kwargs=")
+        raise InvalidArgument(f"payload={shown(payload)} is not bytes; arguments are args= and kwargs=")
     limit = get_settings().max_payload_bytes
     if len(payload) > limit:
         raise arguments.too_large("the payload", len(payload), limit)
@@ -120,7 +121,7 @@ def _prepared(item: Many) -> PreparedTask:
             return task.prepare(*args)
         case (task, list() | tuple() as args, Mapping() as kwargs):
             return task.prepare(*args, **kwargs)
-    raise InvalidArgument(f"{item!r:.80} is neither task.prepare(…) nor (task, args) nor (task, args, kwargs)")
+    raise InvalidArgument(f"{shown(item)} is neither task.prepare(…) nor (task, args) nor (task, args, kwargs)")
 
 
 # --- by id ------------------------------------------------------------------------------------------------------------

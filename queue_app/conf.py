@@ -20,6 +20,7 @@ from queue_app.core.errors import ConfigurationError
 from queue_app.core.names import DEFAULT_QUEUE
 from queue_app.core.retention import Retention
 from queue_app.setting_values import Wrong
+from queue_app.showing import shown
 
 NAME = "FORGEQUEUE"
 
@@ -122,7 +123,7 @@ def _default_engine_dir() -> Path:
 def _read(key: object, value: object) -> dict[str, Any]:
     reader = _READERS.get(key) if isinstance(key, str) else None
     if reader is None:
-        raise Wrong(f"{NAME} has no setting {key!r:.80}.", _suggestion(str(key)))
+        raise Wrong(f"{NAME} has no setting {shown(key)}.", _suggestion(str(key)))
     try:
         return {str(key).lower(): reader(value)}
     except Wrong as wrong:

@@ -11,6 +11,7 @@ from queue_app.core.names import valid_task_type
 from queue_app.functions import TaskFunction
 from queue_app.options import Defined
 from queue_app.registry import Handler, handlers
+from queue_app.showing import shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -144,7 +145,9 @@ def _check_function(function: Any, takes_context: bool) -> None:
     if isinstance(function, str):
         raise InvalidTask(f"@task({function!r}) is not how a task is named; write @task(name={function!r})")
     if not inspect.isfunction(function):
-        raise InvalidTask(f"@task is for functions, and {function!r:.80} is none; wrap the call in a def")
+        raise InvalidTask(f"@task is for functions, and {shown(function)} is none; wrap the call in a def")
+    if function.__name__ == "<lambda>":
+        raise InvalidTask("a lambda has no name that its tasks could carry; write a def")
     if "." in function.__qualname__:
         raise InvalidTask(
             f"{function.__qualname__} is not at the top level of its module, where a worker finds it; move it there"
@@ -157,11 +160,11 @@ def _check_function(function: Any, takes_context: bool) -> None:
 
 def _check_callable(function: Any, wanted: tuple[str, ...]) -> None:
     if not callable(function) or inspect.isclass(function):
-        raise InvalidTask(f"@handler is for functions, and {function!r:.80} is none")
+        raise InvalidTask(f"@handler is for functions, and {shown(function)} is none")
     try:
         inspect.signature(function).bind(*wanted)
     except TypeError as error:
-        raise InvalidTask(f"{function!r:.80} cannot be called with ({', '.join(wanted)}): {error}") from None
+        raise InvalidTask(f"{shown(function)} cannot be called with ({', '.join(wanted)}): {error}") from None
 
 
 def _type_of(function: Callable[..., Any], name: str | None) -> str:
@@ -179,5 +182,5 @@ def _described(function: Any, description: str | None) -> str:
     if description is None:
         return (inspect.getdoc(function) or "").partition("\n")[0]
     if not isinstance(description, str):
-        raise InvalidArgument(f"description={description!r:.80} is not text")
+        raise InvalidArgument(f"description={shown(description)} is not text")
     return description

@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -76,7 +75,7 @@ def deliver(tasks: Sequence[PreparedTask]) -> list[TaskResult[Any]]:
         by_alias.setdefault(_open_transaction(each.prepared, settings), []).append(each)
     at_once = by_alias.pop(None, None)
     for alias, group in by_alias.items():
-        transaction.on_commit(partial(_after_commit, group), using=alias, robust=True)
+        transaction.on_commit(_hook(group), using=alias, robust=True)
     if at_once is not None:
         _at_once(at_once)
     return [each.result for each in sent]
@@ -124,6 +123,14 @@ def _run(prepared: PreparedTask) -> TaskResult[Any]:
 def _at_once(sent: Sequence[_Sent]) -> None:
     for refused in _store(sent):
         raise refused.error
+
+
+def _hook(sent: Sequence[_Sent]) -> Callable[[], None]:
+    # A function, not a partial: Django looks at the __qualname__ of a robust hook that fails.
+    def hand_over() -> None:
+        _after_commit(sent)
+
+    return hand_over
 
 
 def _after_commit(sent: Sequence[_Sent]) -> None:

@@ -59,9 +59,11 @@ def attempt(claimed: Claimed, *, keep_seconds: float | None = None, now: float |
 
 def _call(handler: Handler, task: Task) -> Any:
     context = Context(task, WORKER) if handler.takes_context else None
-    if handler.is_async:
-        return async_to_sync(handler.call)(task, context)
-    return handler.call(task, context)
+    return async_to_sync(_await)(handler, task, context) if handler.is_async else handler.call(task, context)
+
+
+async def _await(handler: Handler, task: Task, context: Context | None) -> Any:
+    return await handler.call(task, context)
 
 
 def _told(task: Task, error: Exception, now: float) -> AttemptError:

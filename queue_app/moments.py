@@ -11,25 +11,25 @@ from django.utils import timezone
 
 from queue_app.core.backoff import MAX_DELAY_SECONDS, bounded_delay
 from queue_app.core.errors import InvalidArgument
+from queue_app.showing import shown
 
 
 def delay_seconds(value: object, what: str = "delay") -> float:
     """`value`, a number of seconds or a timedelta, as seconds from now; 0 for the past. Raises InvalidArgument."""
     number = value.total_seconds() if isinstance(value, timedelta) else value
-    seconds = bounded_delay(number, what)
-    if seconds >= MAX_DELAY_SECONDS and number > MAX_DELAY_SECONDS:  # type: ignore[operator]
+    if isinstance(number, (int, float)) and MAX_DELAY_SECONDS < number < float("inf"):
         raise InvalidArgument(
-            f"{what}={value!r:.80} is longer than {MAX_DELAY_SECONDS:.0f} seconds (a year); "
+            f"{what}={shown(value)} is longer than {MAX_DELAY_SECONDS:.0f} seconds (a year); "
             "for a day further off give a datetime"
         )
-    return seconds
+    return 0.0 if isinstance(number, int) and number < 0 else bounded_delay(number, what)
 
 
 def lifetime_seconds(value: object, what: str) -> float:
     """A duration that has to be more than nothing: a time limit. Raises InvalidArgument."""
     seconds = delay_seconds(value, what)
     if seconds <= 0.0:
-        raise InvalidArgument(f"{what}={value!r:.80} is not more than 0 seconds; leave it out for no limit")
+        raise InvalidArgument(f"{what}={shown(value)} is not more than 0 seconds; leave it out for no limit")
     return seconds
 
 

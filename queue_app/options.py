@@ -15,6 +15,7 @@ from queue_app.core.backoff import Backoff, BackoffCallable, Kind, backoff_rule
 from queue_app.core.errors import InvalidArgument
 from queue_app.core.names import valid_idempotency_key, valid_queue
 from queue_app.core.task import to_max_retries
+from queue_app.showing import shown
 
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100
 MOST_ATTEMPTS = 1_000_000
@@ -169,7 +170,7 @@ def _tags(value: Any) -> dict[str, Any]:
     is_list = isinstance(value, (list, tuple, set, frozenset)) and len(value) <= MOST_TAGS
     if not is_list or not all(isinstance(tag, str) and 0 < len(tag) <= LONGEST_TAG for tag in value):
         raise InvalidArgument(
-            f"tags={value!r:.80} is no list of up to {MOST_TAGS} words of 1 to {LONGEST_TAG} characters"
+            f"tags={shown(value)} is no list of up to {MOST_TAGS} words of 1 to {LONGEST_TAG} characters"
         )
     return {"tags": tuple(sorted(value) if isinstance(value, (set, frozenset)) else value)}
 
@@ -186,7 +187,7 @@ def _run_after(value: Any) -> dict[str, Any]:
             return {"delay": moments.delay_seconds(value, "run_after"), "due_at": None}
         case datetime():
             return {"delay": 0.0, "due_at": moments.unix_time(value, "run_after")}
-    raise InvalidArgument(f"run_after={value!r:.80} is neither a datetime nor a timedelta; seconds are delay=")
+    raise InvalidArgument(f"run_after={shown(value)} is neither a datetime nor a timedelta; seconds are delay=")
 
 
 def _expires(value: Any) -> dict[str, Any]:
@@ -203,19 +204,19 @@ def _idempotency_key(value: Any) -> dict[str, Any]:
 
 def _on_commit(value: Any) -> dict[str, Any]:
     if value is not None and not isinstance(value, bool):
-        raise InvalidArgument(f"on_commit={value!r:.80} is neither True, False nor None")
+        raise InvalidArgument(f"on_commit={shown(value)} is neither True, False nor None")
     return {"on_commit": value}
 
 
 def _using(value: Any) -> dict[str, Any]:
     if value is not None and (not isinstance(value, str) or not value):
-        raise InvalidArgument(f"using={value!r:.80} is not the alias of a database")
+        raise InvalidArgument(f"using={shown(value)} is not the alias of a database")
     return {"using": value}
 
 
 def _whole(name: str, value: Any, lowest: int, highest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        raise InvalidArgument(f"{name}={value!r:.80} is not a whole number from {lowest} to {highest}")
+        raise InvalidArgument(f"{name}={shown(value)} is not a whole number from {lowest} to {highest}")
     return value
 
 

@@ -11,6 +11,7 @@ from queue_app.core.errors import ForgeQueueError, UnknownTaskType
 from queue_app.core.names import valid_task_type
 from queue_app.core.task import Task
 from queue_app.options import NO_OPTIONS, Options
+from queue_app.showing import shown
 
 
 class DuplicateHandler(ForgeQueueError):
@@ -91,7 +92,7 @@ class Registry:
         try:
             return self._handlers[task_type]
         except KeyError:
-            raise UnknownTaskType(f"no handler here runs the task type {task_type!r:.200}") from None
+            raise UnknownTaskType(f"no handler here runs the task type {shown(task_type, 200)}") from None
 
     def get(self, task_type: str) -> Handler | None:
         """The handler of a type, or None."""

@@ -16,6 +16,7 @@ from queue_app.core.backoff import Backoff, backoff_rule
 from queue_app.core.errors import InvalidArgument, InvalidName
 from queue_app.core.names import valid_queue
 from queue_app.core.retention import Retention
+from queue_app.showing import shown
 
 T = TypeVar("T")
 
@@ -152,13 +153,13 @@ def retention(value: object) -> Retention:
     given = {}
     for name, lifetime in value.items():
         if name not in _RETENTION:
-            raise Wrong(f"has no {name!r:.80}.", hint)
+            raise Wrong(f"has no {shown(name)}.", hint)
         if lifetime is None and name == "idempotency":
             raise Wrong("['idempotency'] is None.", "Write seconds or a timedelta: keys cannot be kept for ever.")
         try:
             given[_RETENTION[name]] = optional(seconds(0, _LONGEST_SECONDS), "to keep for ever")(lifetime)
         except Wrong as wrong:
-            raise Wrong(f"[{name!r}] {wrong.message}", wrong.hint) from None
+            raise Wrong(f"[{shown(name)}] {wrong.message}", wrong.hint) from None
     return Retention(**given)  # type: ignore[arg-type]
 
 
@@ -222,7 +223,7 @@ def _check_server(scheme: str, value: str) -> None:
 
 
 def _wrong(value: object, wanted: str) -> Wrong:
-    return Wrong(f"is {value!r:.80}.", f"Write {wanted}.")
+    return Wrong(f"is {shown(value)}.", f"Write {wanted}.")
 
 
 def _kind(value: object) -> str:
