@@ -53,6 +53,7 @@ def calls_in_background(client: engine.redis.Redis) -> None:
 
 
 def test_somebodys_data_is_not_emptied(server: Engine) -> None:
+    server.reset()
     server.client.set("key", "value")
 
     with pytest.raises(BenchError, match="holds 1 keys"):
