@@ -37,6 +37,7 @@ __all__ = [
     "enqueue_failures",
     "enqueue_many",
     "get",
+    "prepare",
     "revive",
 ]
 
@@ -72,13 +73,26 @@ def enqueue(
     Where this process has a handler of the type, its options hold unless others are given, and the arguments have to
     fit it; another process may have the handler. Raises what `enqueue` of a task does, and InvalidName for the type.
     """
+    return deliver((prepare(task_type, payload, args=args, kwargs=kwargs, **choices),))[0]
+
+
+def prepare(
+    task_type: str,
+    payload: bytes | None = None,
+    /,
+    *,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    **choices: Unpack[Choices],
+) -> PreparedTask:
+    """A task by its type for `enqueue_many`. Raises what `enqueue` does at once."""
     handler = handlers.get(valid_task_type(task_type))
     chosen = options.choose(handler.options if handler is not None else NO_OPTIONS, choices)
     if payload is None:
         payload = _encoded(handler, tuple(args), dict(kwargs or {}))
     else:
         _check_payload(payload, has_arguments=bool(args or kwargs))
-    return deliver((prepare_here(task_type, payload, chosen),))[0]
+    return prepare_here(task_type, payload, chosen)
 
 
 def enqueue_many(tasks: Iterable[Many]) -> list[TaskResult[Any]]:

@@ -17,6 +17,7 @@ from queue_app.core.task import AttemptError, Task
 from queue_app.management.verbs import VERBS
 from queue_app.management.verbs.base import table
 from queue_app.runtime import override
+from tests.client import samples  # noqa: F401 - brings tasks that are known here
 
 
 @pytest.fixture
@@ -132,6 +133,24 @@ class TestEnqueue:
         assert part in message
         assert "\n" not in message
         assert broker.queues() == []
+
+    def test_arguments_that_the_task_does_not_take_are_said_and_store_nothing(self, broker):
+        code, message = fails("enqueue", "tests.client.samples.add", "--args", "[1, 2, 3]")
+
+        assert code == 2
+        assert message == "tests.client.samples.add takes other arguments: add() too many positional arguments"
+        assert broker.queues() == []
+
+    def test_the_options_of_a_task_hold_where_it_is_known(self, broker):
+        task_id = forgequeue("enqueue", "tests.client.samples.send", "--args", '{"user_id": 1}').strip()
+
+        assert broker.get(task_id).queue == "mail"
+        assert broker.get(task_id).task.priority == 7
+
+    def test_thousands_are_enqueued_in_slices(self, broker):
+        forgequeue("enqueue", "raw", "--count", "2500")
+
+        assert broker.stats("tasks").counts[State.READY] == 2500
 
 
 class TestPauseAndResume:

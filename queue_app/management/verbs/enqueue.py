@@ -2,14 +2,16 @@
 
 import json
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from queue_app.brokers.base import Broker
-from queue_app.client import enqueue
+from queue_app.client import SLICE, enqueue_many, prepare
 from queue_app.core.names import valid_task_type
 from queue_app.management.verbs.base import Options, Out, Verb
+from queue_app.prepared import PreparedTask
 from queue_app.registry import handlers
 
 
@@ -40,16 +42,33 @@ class Enqueue(Verb):
         if options["count"] < 1:
             raise CommandError("--count takes 1 or more", returncode=2)
         task_type = valid_task_type(options["task_type"])
-        payload = None if options["payload"] is None else str(options["payload"]).encode()
-        given = {} if payload is not None else _given(options)
-        for number in range(options["count"]):
-            result = enqueue(task_type, payload, on_commit=False, **given, **_choices(options))
-            if options["count"] == 1:
-                out.write(result.id if result.created else f"{result.id} (known already: nothing was created)")
-            elif number + 1 == options["count"]:
-                out.write(f"enqueued {options['count']} tasks of type {task_type}, the last one is {result.id}")
+        last, count = None, options["count"]
+        for size in _slices(count):
+            last = enqueue_many([_prepared(task_type, options) for _ in range(size)])[-1]
+        if last is not None:
+            known = "" if last.created else " (known already: nothing was created)"
+            out.write(
+                f"{last.id}{known}"
+                if count == 1
+                else f"enqueued {count} tasks of type {task_type}, the last is {last.id}"
+            )
         if handlers.get(task_type) is None:
             out.write(f"note: nothing in this project handles {task_type}")
+
+
+def _slices(count: int) -> Iterator[int]:
+    """Sizes that add up to `count`: a million does not stand in memory at once."""
+    for first in range(0, count, SLICE):
+        yield min(SLICE, count - first)
+
+
+def _prepared(task_type: str, options: Options) -> PreparedTask:
+    payload = None if options["payload"] is None else str(options["payload"]).encode()
+    given = {} if payload is not None else _given(options)
+    try:
+        return prepare(task_type, payload, on_commit=False, **given, **_choices(options))
+    except TypeError as error:
+        raise CommandError(f"{task_type} takes other arguments: {error}", returncode=2) from error
 
 
 def _choices(options: Options) -> dict[str, Any]:
