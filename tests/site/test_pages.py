@@ -5,6 +5,9 @@ import re
 import pytest
 from django.test import AsyncClient, Client
 
+# Also where a page asks nothing of it: each request looks whether connections of the last one are stale.
+pytestmark = pytest.mark.django_db
+
 PAGES = ("/", "/admin/login/")
 
 
@@ -15,7 +18,6 @@ def test_the_home_page_leads_to_the_console(client):
     assert 'href="/admin/"' in page.content.decode()
 
 
-@pytest.mark.django_db
 def test_the_console_has_our_name(client):
     page = client.get("/admin/login/").content.decode()
 
@@ -23,7 +25,6 @@ def test_the_console_has_our_name(client):
     assert "site/mark.svg" in page
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("path", PAGES)
 def test_pages_send_a_strict_policy_and_keep_it(client, path):
     page = client.get(path)
