@@ -13,8 +13,10 @@ from queue_app.core.backoff import bounded_delay
 from queue_app.core.errors import NewerSchema, UndecodableBody
 from queue_app.core.lease import Claimed, Lease
 from queue_app.core.outcomes import Failed, Outcome, Released, Snoozed, Spent
+from queue_app.core.states import State
 from queue_app.core.steering import Reject, Retry, Snooze
 from queue_app.core.task import AttemptError, Task
+from queue_app.signals import task_failed, task_finished, task_started
 from queue_app.worker import hygiene
 from queue_app.worker.batch import CANCELLED, LOST, SHUTDOWN, Batch
 from queue_app.worker.handling import Find, Handler
@@ -65,6 +67,8 @@ class Attempts:
         result = b""
         try:
             handler = self._find(task.task_type)
+            if task_started.receivers:
+                task_started.send_robust(sender=Task, task=task, worker=self._worker)
             if handler.is_plain:
                 value = slot.context.copy().run(handler.call, task)
             else:
@@ -105,6 +109,8 @@ class Attempts:
         if batch.marks and batch.marks.get(task.id) == LOST:
             say_dropped(claimed.lease, SUCCEEDED)
             return None
+        if task_finished.receivers:
+            self._signal_end(task, State.SUCCEEDED, seconds)
         if self._log_each:
             logger.info(
                 "task succeeded task=%s type=%s queue=%s attempt=%d seconds=%.3f",
@@ -143,7 +149,15 @@ class Attempts:
             seconds=seconds,
         )
         _say_failed(claimed, task, error, outcome)
+        state = State.DEAD if isinstance(outcome, Spent) else State.RETRYING
+        if task_failed.receivers:
+            task_failed.send_robust(sender=Task, task=task, error=error, state=state, worker=self._worker)
+        if task_finished.receivers:
+            self._signal_end(task, state, seconds)
         return outcome
+
+    def _signal_end(self, task: Task, state: State, seconds: float) -> None:
+        task_finished.send_robust(sender=Task, task=task, state=state, seconds=seconds, worker=self._worker)
 
     def _told_as_error(self, task: Task, error: BaseException) -> AttemptError:
         return AttemptError(

@@ -33,7 +33,7 @@ class Burst:
         """Nobody ever waits at the store."""
         return False
 
-    def wait(self, slot: object) -> list[str]:
+    def wait(self, slot: object, at_most: float | None = None) -> list[str]:  # noqa: ARG002 - it is never for long
         """The slot found every queue empty. Where it should look again; nowhere when all slots found so."""
         due = self._promoter.promote_due(self._queues)
         if due:

@@ -5,8 +5,9 @@ import socket
 from dataclasses import dataclass, field
 
 from queue_app.brokers.base import LEASE_SECONDS
+from queue_app.core.errors import InvalidArgument
 from queue_app.core.ids import new_token
-from queue_app.core.names import DEFAULT_QUEUE
+from queue_app.core.names import DEFAULT_QUEUE, valid_queue
 
 LONGEST_WAIT_SECONDS = 5.0
 """How long an idle worker sleeps at most before it tries a claim: bounds a marker that was lost on its way."""
@@ -14,14 +15,38 @@ FOREIGN_WAIT_SECONDS = 1.0
 """The same where others push tasks and ring nobody."""
 DRAIN_SECONDS = 30.0
 CONCURRENCY = 4
+HEAVIEST = 1_000
+"""The largest weight of a queue."""
 LARGEST_BATCH = 64
 BATCH_SECONDS = 0.1
 """An adaptive batch holds at most this much expected work."""
 
 
-def new_worker_name() -> str:
-    """A name that no other process has: host, pid, and some random text, for a pid comes again."""
-    return f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
+def new_worker_name(beginning: str | None = None) -> str:
+    """A name that no other process has: `beginning` or the host, pid, and some random text, for a pid comes again.
+
+    Raises InvalidName for a beginning that is no name.
+    """
+    host = socket.gethostname() if beginning is None else valid_queue(beginning)
+    return f"{host}-{os.getpid()}-{new_token()[:6]}"
+
+
+def queues_of(text: str) -> tuple[tuple[str, int], ...]:
+    """Queues and weights from text like `mail:6,tasks:3,reports`. Raises InvalidName or InvalidArgument."""
+    pairs = [_queue_and_weight(part.strip()) for part in text.split(",")]
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise InvalidArgument(f"{text!r} names a queue twice")
+    return tuple(pairs)
+
+
+def _queue_and_weight(part: str) -> tuple[str, int]:
+    name, colon, weight = part.partition(":")
+    if not colon:
+        return valid_queue(name), 1
+    if not (weight.isascii() and weight.isdecimal() and 0 < int(weight) <= HEAVIEST):
+        raise InvalidArgument(f"the weight of {part!r} is not a whole number from 1 to {HEAVIEST:,}")
+    return valid_queue(name), int(weight)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ class Outlook:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._ahead = time.time() - clock()
+        self._ahead: float | None = None
         self._views: dict[str, _View] = {}
 
     def saw(self, queue: str, answer: Exchange) -> None:
@@ -34,6 +34,15 @@ class Outlook:
         self._ahead = answer.now - now
         if answer.standing is not Standing.UNASKED:
             self._views[queue] = _View(answer.next_due_at, answer.next_expiry_at, now)
+
+    def told(self, store_now: float) -> None:
+        """The store said what time it is."""
+        self._ahead = store_now - self._clock()
+
+    @property
+    def knows_the_time(self) -> bool:
+        """Whether the store has ever said."""
+        return self._ahead is not None
 
     def promoted(self, queue: str, next_due_at: float | None) -> None:
         """A promote said when the next task is due."""
@@ -47,7 +56,7 @@ class Outlook:
 
     def store_now(self) -> float:
         """The store's time, from its last answer and what has passed here since."""
-        return self._clock() + self._ahead
+        return time.time() if self._ahead is None else self._clock() + self._ahead
 
     def next_due_in(self, queues: Iterable[str]) -> float | None:
         """Seconds until the first known task falls due, not below 0; None when none is known."""

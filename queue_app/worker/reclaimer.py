@@ -30,6 +30,8 @@ class Reclaimer(Loop):
 
     def run_once(self) -> float:
         """Reclaim what has expired or may have; at once again while there is more."""
+        if not self._outlook.knows_the_time:
+            self._outlook.told(self._broker.now())
         more = [self._reclaim(queue) for queue in self._queues if self._is_worth_a_look(queue)]
         if any(more):
             return 0.0

@@ -19,6 +19,7 @@ from queue_app.worker.heart import Holdings
 from queue_app.worker.lane import Lane
 from queue_app.worker.loop import Desk
 from queue_app.worker.options import WorkerOptions
+from queue_app.worker.outage import Retries
 from queue_app.worker.outlook import Outlook
 from queue_app.worker.promoter import Promoter
 from queue_app.worker.slot import Slot
@@ -119,9 +120,10 @@ class Runner:
         self.watch.stop()
         for slot in self.slots:
             slot.stop_running()
-        # The store may not answer, and whoever waits for us does not wait for ever.
+        # On a thread: the store may not answer, and whoever waits for us does not wait for ever.
         done = threading.Event()
-        threading.Thread(target=self._abandon, args=(done,), name="forgequeue-abandon", daemon=True).start()
+        deadline = time.monotonic() + timeout_seconds
+        threading.Thread(target=self._abandon, args=(done, deadline), name="forgequeue-abandon", daemon=True).start()
         return done.wait(timeout_seconds)
 
     def stop(self) -> None:
@@ -132,20 +134,26 @@ class Runner:
         self.waiter.leave()
         self.lane.close()
 
-    def _abandon(self, done: threading.Event) -> None:
+    def _abandon(self, done: threading.Event, deadline: float) -> None:
         outcomes: dict[str, list[Outcome]] = {queue: [] for queue in self.held_queues()}
         for outcome in [each for slot in self.slots for each in slot.undelivered()]:
             outcomes.setdefault(outcome.lease.queue, []).append(outcome)
-        holders = [slot.holder for slot in self.slots]
-        try:
-            # First: what waits there is finished, or released in its old order, and abandon would release it all.
-            self.handback.deliver()
-            for queue, theirs in outcomes.items():
-                self._broker.abandon(queue, holders, theirs)
-        except ForgeQueueError as error:
-            logger.error("could not hand back what runs, its leases will run out error=%s", error)
-            return
-        done.set()
+        retries = Retries()
+        while time.monotonic() < deadline:
+            try:
+                self._let_go(outcomes)
+            except ForgeQueueError as error:
+                logger.warning("store unavailable duty=abandon error=%s", error)
+                time.sleep(retries.failed())
+            else:
+                done.set()
+                return
+
+    def _let_go(self, outcomes: dict[str, list[Outcome]]) -> None:
+        # First: what waits there is finished, or released in its old order, and abandon would release it all.
+        self.handback.deliver()
+        for queue, theirs in outcomes.items():
+            self._broker.abandon(queue, [slot.holder for slot in self.slots], theirs)
 
     # --- for the heart ------------------------------------------------------------------------------------------------
 

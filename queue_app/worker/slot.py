@@ -80,8 +80,8 @@ class Runs(Protocol):
 class Waits(Protocol):
     """Where a slot waits when there is nothing to do."""
 
-    def wait(self, slot: "Slot") -> list[str]:
-        """The queues to look at; none when there is nothing more to wait for."""
+    def wait(self, slot: "Slot", at_most: float | None = None) -> list[str]:
+        """The queues to look at; none when there is nothing more to wait for, or the time is over."""
         ...
 
     def hand_on(self, slot: "Slot") -> None:
@@ -143,7 +143,9 @@ class Slot(Loop):
         if self.is_draining:
             self.is_stopping = not self._undelivered()
             return DRAINING_PAUSE_SECONDS
-        self._look = self._waiter.wait(self)
+        # What was refused is tried again when its queue has been left alone for long enough.
+        at_most = min((self._turns.set_aside_for(call.queue) for call in self._refused), default=None)
+        self._look = self._waiter.wait(self, at_most)
         return 0.0
 
     def cycle(self, look: Collection[str] | None = None) -> bool:

@@ -93,6 +93,10 @@ class Turns:
         """Whether it is left alone now."""
         return self._turns[queue].set_aside_until > self._clock()
 
+    def set_aside_for(self, queue: str) -> float:
+        """For how many seconds more."""
+        return max(self._turns[queue].set_aside_until - self._clock(), 0.0)
+
     def usable(self) -> list[str]:
         """The queues that are not left alone."""
         now = self._clock()

@@ -72,9 +72,12 @@ class Waiter:
         """Whether it is `slot` that waits at the store now: it holds nothing."""
         return self._asking and self._leader is slot
 
-    def wait(self, slot: Waiting) -> list[str]:
-        """Sleep until there may be work. The queues where the slot should look; none when the room has been closed."""
-        return self._ask(slot) if self._lead(slot) else []
+    def wait(self, slot: Waiting, at_most: float | None = None) -> list[str]:
+        """Sleep until there may be work, or for `at_most` so many seconds.
+
+        The queues where the slot should look; none when the room has been closed, or its time is over.
+        """
+        return self._ask(slot, at_most) if self._lead(slot, at_most) else []
 
     def hand_on(self, slot: Waiting) -> None:
         """`slot` has something to run: should it be the leader, another idle slot takes over."""
@@ -95,19 +98,19 @@ class Waiter:
         self.close()
         self._is_over = True
 
-    def _lead(self, slot: Waiting) -> bool:
+    def _lead(self, slot: Waiting, at_most: float | None) -> bool:
         with self._room:
-            while not self._is_closed and self._leader is not None and self._leader is not slot:
-                self._room.wait()
+            if not self._room.wait_for(lambda: self._is_closed or self._leader in (None, slot), at_most):
+                return False
             if self._is_closed:
                 return False
             self._leader = slot
             return True
 
-    def _ask(self, slot: Waiting) -> list[str]:
+    def _ask(self, slot: Waiting, at_most: float | None) -> list[str]:
         queues = self._turns.usable()
-        due_in = self._outlook.next_due_in(queues)
-        timeout = self._longest_seconds if due_in is None else min(due_in, self._longest_seconds)
+        limits = (self._longest_seconds, self._outlook.next_due_in(queues), at_most)
+        timeout = min(limit for limit in limits if limit is not None)
         self._asking = True
         try:
             rung = self._wait_at_store(queues, max(timeout, SHORTEST_WAIT_SECONDS))

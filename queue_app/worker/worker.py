@@ -5,8 +5,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from queue_app.brokers.base import Broker
 from queue_app.core.errors import ForgeQueueError
@@ -24,8 +23,10 @@ from queue_app.worker.sweeper import Sweeper
 
 LOOK_SECONDS = 0.02
 """How often a drain looks whether it is over."""
+HAND_BACK_SECONDS = 3.0
+"""What the end of a drain leaves for handing back what still runs: the store may be busy."""
 AT_ONCE_SECONDS = 1.0
-"""What a second signal, or the end of a drain, leaves for handing back what still runs."""
+"""The same after a second signal."""
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 EMPTY = "the queues are empty"
@@ -53,6 +54,7 @@ class Worker:
         # Of all queues of Python this one alone may be put to by a signal handler that interrupted a get or a put.
         self._inbox: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._has_given_up = False
+        self._is_told_again = False
         outlook = Outlook(clock)
         queues = options.queue_names
         self.promoter = Promoter(broker, queues, outlook, self, somebody_waits=lambda: self.runner.waiter.is_waiting)
@@ -81,15 +83,24 @@ class Worker:
 
     # --- from start to end --------------------------------------------------------------------------------------------
 
-    def run(self, *, take_signals: bool = False) -> int:
-        """Work until a signal, `stop`, an empty queue in a burst, or a duty that gave up. Returns the exit code.
+    def run(self, *, started: Callable[[], None] = lambda: None) -> int:
+        """Work until `stop`, an empty queue in a burst, or a duty that gave up. Returns the exit code."""
+        self.start()
+        started()
+        return self._finish(self._inbox.get())
 
-        `take_signals` needs the main thread. The first SIGTERM or SIGINT drains, the second ends at once.
+    def take_signals(self) -> Callable[[], None]:
+        """From now on the first SIGTERM or SIGINT drains, and the second ends at once. Only on the main thread.
+
+        Returns what puts the signals back; a process that is about to end has no use for that.
         """
-        with self._signals() if take_signals else _nothing():
-            self.start()
-            reason = self._inbox.get()
-            return self._finish(reason)
+        before = {number: signal.signal(number, lambda *_: self.stop()) for number in SIGNALS}
+
+        def give_back() -> None:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+        return give_back
 
     def start(self) -> None:
         """Begin, on threads of its own."""
@@ -116,7 +127,7 @@ class Worker:
         logger.info("worker drains name=%s reason=%s", self.options.name, reason)
         self.runner.drain()
         if not self._drained(reason):
-            self._cut_off()
+            self._cut_off(AT_ONCE_SECONDS if self._is_told_again else HAND_BACK_SECONDS)
         self.runner.stop()
         self._leave()
         return 1 if self._has_given_up else 0
@@ -132,17 +143,20 @@ class Worker:
                 return False
             try:
                 if self._inbox.get(timeout=min(left, LOOK_SECONDS)) == TOLD:
+                    self._is_told_again = True
                     return False
             except queue.Empty:
                 continue
         return True
 
-    def _cut_off(self) -> None:
+    def _cut_off(self, seconds: float) -> None:
         running = self.runner.running()
-        for task_id, task_type, seconds in running:
-            logger.warning("task cut off task=%s type=%s running=%.1fs", task_id, task_type, seconds)
-        if self.runner.abandon(AT_ONCE_SECONDS):
+        for task_id, task_type, since in running:
+            logger.warning("task cut off task=%s type=%s running=%.1fs", task_id, task_type, since)
+        if self.runner.abandon(seconds):
             logger.info("released what was still running tasks=%d", len(running))
+        else:
+            logger.error("could not hand back what runs, its leases will run out tasks=%d", len(running))
 
     def _leave(self) -> None:
         for duty in self.duties:
@@ -157,17 +171,3 @@ class Worker:
             self._broker.retire(self.options.name)
         except ForgeQueueError as error:
             logger.info("could not say goodbye, the record will age error=%s", error)
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        before = {number: signal.signal(number, lambda *_: self.stop()) for number in SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield

@@ -1,0 +1,183 @@
+"""`manage.py runworker`: run tasks until told to stop."""
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from django.core.management import BaseCommand, CommandError
+
+from queue_app.brokers.base import MAX_BATCH, Broker
+from queue_app.conf import Settings, get_settings
+from queue_app.core.errors import ConfigurationError, InvalidArgument, InvalidName, StoreRefused, StoreUnavailable
+from queue_app.registry import handlers
+from queue_app.runtime import get_broker
+from queue_app.setting_values import safe_url
+from queue_app.worker.options import WorkerOptions, new_worker_name, queues_of
+from queue_app.worker.worker import SIGNALS, Worker
+
+
+def _number(kind: Callable[[str], float], lowest: float, highest: float) -> Callable[[str], Any]:
+    """An argparse type: a number within limits."""
+    what = "a whole number" if kind is int else "a number"
+
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = lowest - 1
+        if not lowest <= value <= highest:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what} from {lowest:,} to {highest:,}")
+        return value
+
+    return read
+
+
+def _text(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """An argparse type: what `read` makes of the text, with its own words where it refuses."""
+
+    def checked(text: str) -> Any:
+        try:
+            return read(text)
+        except (InvalidName, InvalidArgument) as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return checked
+
+
+class Command(BaseCommand):
+    """Options, then a worker. Where channel names are given it is the command of channels instead."""
+
+    help = "Runs tasks until told to stop. SIGTERM or Ctrl-C lets running tasks end; a second one ends at once."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """What is not given comes from settings.FORGEQUEUE."""
+        add = parser.add_argument
+        add(
+            "--queues",
+            type=_text(queues_of),
+            metavar="A:6,B:3,C",
+            help="queues to serve, with weights: of ten tasks six from A, three from B and one from C",
+        )
+        add("--strict", action="store_true", help="take from the first queue that has work; the last ones may starve")
+        add("--concurrency", type=_number(int, 1, 1_000), metavar="N", help="tasks at the same time")
+        add(
+            "--batch-size",
+            type=_number(int, 1, MAX_BATCH),
+            metavar="N",
+            help="tasks that a slot claims at once; without it a tenth of a second of work, at most 64",
+        )
+        add("--burst", action="store_true", help="stop when nothing is ready; what is due later is left")
+        add(
+            "--drain-timeout",
+            type=_number(float, 0, 86_400),
+            metavar="SECONDS",
+            help="how long running tasks may go on after SIGTERM; then they are handed back, uncounted",
+        )
+        add("--lease", type=_number(float, 0.1, 86_400), metavar="SECONDS", help="how long a lease lasts")
+        add("--processes", type=_number(int, 0, 1_000), default=0, metavar="N", help="only 0 for now: one process")
+        add("--name", type=_text(new_worker_name), help="how the worker's name begins, instead of with the host's")
+        add("--layer", help="of channels, together with channel names")
+        add("channels", nargs="*", help="channel names: runs the command of channels instead")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        """Run the worker to its end."""
+        if options["channels"]:
+            self._run_channels(options)
+            return
+        if options["processes"]:
+            raise CommandError("--processes takes only 0 for now: the worker is one process.")
+        settings, broker = _reached()
+        worker = Worker(broker, _worker_options(settings, options), find=handlers.find)
+        give_back: Callable[[], None] | None = None
+        if threading.current_thread() is threading.main_thread():
+            give_back = worker.take_signals()
+        code = worker.run(started=lambda: self._say_start(worker.options, settings))
+        self._say_end(worker)
+        if give_back is not None:
+            self._let_go_of_signals(give_back)
+        if worker.is_stuck:
+            # Its thread cannot be ended and Python might wait for it; what it runs has been handed back.
+            _leave(code)
+        if code:
+            sys.exit(code)
+
+    def _let_go_of_signals(self, give_back: Callable[[], None]) -> None:
+        if not getattr(self, "_called_from_command_line", False):
+            give_back()
+            return
+        # One more signal while Python tidies up would make a good end look like a bad one.
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _say_start(self, options: WorkerOptions, settings: Settings) -> None:
+        queues = ", ".join(queue if options.strict else f"{queue}:{weight}" for queue, weight in options.queues)
+        self.stdout.write(
+            f"worker {options.name} serves {queues}{' in this order' if options.strict else ''}"
+            f" with {options.concurrency} slots at {safe_url(settings.url)}"
+        )
+        self.stdout.flush()
+
+    def _say_end(self, worker: Worker) -> None:
+        processed, failed = worker.runner.counts()
+        self.stdout.write(f"worker {worker.options.name} ended: {processed} attempts, {failed} of them failed")
+        self.stdout.flush()
+
+    def _run_channels(self, options: dict[str, Any]) -> None:
+        try:
+            from channels.management.commands.runworker import (  # type: ignore[import-untyped]
+                Command as ChannelsCommand,
+            )
+        except ImportError:
+            names = ", ".join(options["channels"])
+            raise CommandError(
+                f"runworker takes no names ({names}); use --queues for queues. Channel names need channels, "
+                "which is not installed."
+            ) from None
+        command = ChannelsCommand(stdout=self.stdout, stderr=self.stderr)
+        given = {name: options[name] for name in ("channels", "layer", "verbosity") if options.get(name) is not None}
+        command.handle(**given)
+
+
+def _reached() -> tuple[Settings, Broker]:
+    """The settings, and a broker whose store has answered. Fails fast, in one line."""
+    try:
+        settings = get_settings()
+        broker = get_broker()
+        broker.now()
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from None
+    except (StoreUnavailable, StoreRefused) as error:
+        raise CommandError(f"the engine at {safe_url(get_settings().url)} does not answer: {error}") from None
+    return settings, broker
+
+
+def _worker_options(settings: Settings, options: dict[str, Any]) -> WorkerOptions:
+    """What the command line says, and the settings where it says nothing."""
+
+    def given(name: str, otherwise: Any) -> Any:
+        return otherwise if options[name] is None else options[name]
+
+    return WorkerOptions(
+        name=given("name", new_worker_name()),
+        queues=given("queues", settings.served_queues),
+        strict=options["strict"],
+        concurrency=given("concurrency", settings.concurrency),
+        batch_size=given("batch_size", settings.batch_size),
+        lease_seconds=given("lease", settings.lease_seconds),
+        drain_seconds=given("drain_timeout", settings.drain_timeout),
+        burst=options["burst"],
+        foreign_producers=settings.foreign_producers,
+        log_each_task=settings.log_each_task,
+    )
+
+
+def _leave(code: int) -> NoReturn:
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
