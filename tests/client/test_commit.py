@@ -272,11 +272,11 @@ def test_an_alias_that_does_not_exist_is_an_error_in_the_call(store):
 
 
 @pytest.fixture
-def other_database():
-    """A second database for this test alone."""
+def other_database(tmp_path):
+    """A second database for this test alone. On disk: Django leaves one in memory open."""
     from django.db import connections
 
-    connections.settings["other"] = connections.settings["default"] | {"NAME": ":memory:"}
+    connections.settings["other"] = connections.settings["default"] | {"NAME": tmp_path / "other.sqlite3"}
     yield "other"
     connections["other"].close()
     del connections["other"]
