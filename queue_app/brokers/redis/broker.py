@@ -37,7 +37,7 @@ from queue_app.core.outcomes import Outcome
 from queue_app.core.retention import Retention
 from queue_app.core.states import State
 
-ENQUEUE_SLICE = 500
+ENQUEUE_SLICE = 1_000
 """Tasks that one enqueue script stores: some milliseconds of the server's time."""
 PURGE_SLICE = 1_000
 TAKEOVER_LIMIT = 100
