@@ -20,7 +20,7 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 
 from queue_app.core.errors import InvalidArgument
-from queue_app.showing import shown
+from queue_app.core.showing import shown
 
 MARK = "__fq__"
 """The key of a JSON object that stands for a value of another type."""

@@ -16,13 +16,13 @@ from queue_app.conf import get_settings
 from queue_app.core.answers import Asked
 from queue_app.core.errors import InvalidArgument, TaskGone
 from queue_app.core.names import valid_task_id, valid_task_type
+from queue_app.core.showing import shown
 from queue_app.delivery import deliver, enqueue_failures, prepare_here
 from queue_app.options import NO_OPTIONS, Choices
 from queue_app.prepared import PreparedTask
 from queue_app.registry import Handler, handlers
 from queue_app.results import TaskResult
 from queue_app.runtime import get_broker
-from queue_app.showing import shown
 
 __all__ = [
     "acancel",

@@ -19,8 +19,8 @@ from queue_app.core.backoff import Backoff
 from queue_app.core.errors import ConfigurationError
 from queue_app.core.names import DEFAULT_QUEUE
 from queue_app.core.retention import Retention
+from queue_app.core.showing import shown
 from queue_app.setting_values import Wrong
-from queue_app.showing import shown
 
 NAME = "FORGEQUEUE"
 
@@ -30,7 +30,7 @@ class Settings:
     """What settings.FORGEQUEUE says, with defaults for what it does not. Durations are seconds."""
 
     url: str = field(default="embedded://", repr=False)
-    """Where the tasks are. Not in the repr, since it may hold a password: `values.safe_url` can be shown."""
+    """Where the tasks are. Not in the repr, since it may hold a password: `core.showing.safe_url` can."""
     embedded_dir: Path | None = None
     """Where the embedded engine keeps its data, when that was said; `engine_dir` is where it does."""
     prefix: str = ""

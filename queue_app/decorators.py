@@ -8,10 +8,10 @@ from queue_app import options
 from queue_app.binding import Binding
 from queue_app.core.errors import ForgeQueueError, InvalidArgument, InvalidName
 from queue_app.core.names import valid_task_type
+from queue_app.core.showing import shown
 from queue_app.functions import TaskFunction
 from queue_app.options import Defined
 from queue_app.registry import Handler, handlers
-from queue_app.showing import shown
 
 P = ParamSpec("P")
 R = TypeVar("R")

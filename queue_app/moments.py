@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from queue_app.core.backoff import MAX_DELAY_SECONDS, bounded_delay
 from queue_app.core.errors import InvalidArgument
-from queue_app.showing import shown
+from queue_app.core.showing import shown
 
 
 def delay_seconds(value: object, what: str = "delay") -> float:

@@ -14,8 +14,8 @@ from queue_app import moments
 from queue_app.core.backoff import Backoff, BackoffCallable, Kind, backoff_rule
 from queue_app.core.errors import InvalidArgument
 from queue_app.core.names import valid_idempotency_key, valid_queue
+from queue_app.core.showing import shown
 from queue_app.core.task import to_max_retries
-from queue_app.showing import shown
 
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100
 MOST_ATTEMPTS = 1_000_000

@@ -9,9 +9,9 @@ from queue_app.conf import get_settings
 from queue_app.core.backoff import BackoffCallable
 from queue_app.core.errors import ForgeQueueError, UnknownTaskType
 from queue_app.core.names import valid_task_type
+from queue_app.core.showing import shown
 from queue_app.core.task import Task
 from queue_app.options import NO_OPTIONS, Options
-from queue_app.showing import shown
 
 
 class DuplicateHandler(ForgeQueueError):

@@ -16,7 +16,7 @@ from queue_app.core.backoff import Backoff, backoff_rule
 from queue_app.core.errors import InvalidArgument, InvalidName
 from queue_app.core.names import valid_queue
 from queue_app.core.retention import Retention
-from queue_app.showing import shown
+from queue_app.core.showing import shown
 
 T = TypeVar("T")
 
@@ -182,16 +182,6 @@ def weights(value: object) -> tuple[tuple[str, int], ...]:
         return tuple({queue(name): whole(1, 1_000)(weight) for name, weight in pairs}.items())
     except Wrong as wrong:
         raise Wrong(f"has a name or weight that {wrong.message}", hint) from None
-
-
-def safe_url(value: str) -> str:
-    """The URL without user, password and query: fit to be shown."""
-    try:
-        parts = urlsplit(value)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
-    except ValueError:
-        return "<unreadable URL>"
 
 
 def user_data_dir() -> Path:

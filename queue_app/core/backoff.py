@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from queue_app.core.errors import InvalidArgument
+from queue_app.core.showing import shown
 
 Kind = Literal["fixed", "linear", "exponential", "list"]
 
@@ -64,11 +65,12 @@ def backoff_rule(value: "str | float | Sequence[float] | Backoff | None") -> Bac
         case bool():
             pass
         case int() | float():
-            return _checked(Backoff(kind="fixed", base=float(value), cap=float(value), jitter=0.0))
+            seconds = _number(value)
+            return _checked(Backoff(kind="fixed", base=seconds, cap=seconds, jitter=0.0))
         case list() | tuple() if value:
             return _checked(Backoff(kind="list", delays=tuple(_number(each) for each in value)))
     raise InvalidArgument(
-        f"backoff={value!r:.80} is not 'fixed', 'linear', 'exponential', seconds, a list of seconds, or a Backoff"
+        f"backoff={shown(value)} is not 'fixed', 'linear', 'exponential', seconds, a list of seconds, or a Backoff"
     )
 
 
@@ -79,13 +81,13 @@ def bounded_delay(seconds: object, what: str = "delay") -> float:
 
 def _number(value: object, what: str = "backoff") -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InvalidArgument(f"{what}={value!r:.80} is not a number of seconds")
+        raise InvalidArgument(f"{what}={shown(value)} is not a number of seconds")
     try:
         seconds = float(value)
     except OverflowError:
         seconds = float("inf")
     if seconds != seconds or seconds in (float("inf"), float("-inf")):
-        raise InvalidArgument(f"{what}={value!r:.80} is not a finite number of seconds")
+        raise InvalidArgument(f"{what}={shown(value)} is not a finite number of seconds")
     return seconds
 
 

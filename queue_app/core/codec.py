@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from queue_app.core.errors import NewerSchema, UndecodableBody
+from queue_app.core.showing import shown
 from queue_app.core.task import SCHEMA, Task
 
 encode = msgspec.json.Encoder().encode
@@ -26,7 +27,7 @@ def decode(body: bytes, task_id: str | None = None) -> Task:
     if task.schema > SCHEMA:
         raise NewerSchema(f"schema {task.schema} is newer than {SCHEMA}, which this version reads")
     if task_id is not None and task.id != task_id:
-        raise UndecodableBody(f"the body carries the id {task.id!r:.80}, not {task_id!r:.80}")
+        raise UndecodableBody(f"the body carries the id {shown(task.id)}, not {shown(task_id)}")
     return task
 
 

@@ -3,6 +3,7 @@
 import re
 
 from queue_app.core.errors import InvalidName
+from queue_app.core.showing import shown
 
 DEFAULT_QUEUE = "tasks"
 
@@ -29,11 +30,11 @@ def valid_task_id(name: str) -> str:
 def valid_idempotency_key(key: str) -> str:
     """The key itself, or InvalidName. Any text of 1 to 200 characters."""
     if not isinstance(key, str) or not 0 < len(key) <= 200:
-        raise InvalidName(f"idempotency key {key!r:.80} is not text of 1 to 200 characters")
+        raise InvalidName(f"idempotency key {shown(key)} is not text of 1 to 200 characters")
     return key
 
 
 def _valid(pattern: re.Pattern[str], name: str, what: str, rule: str) -> str:
     if not isinstance(name, str) or not pattern.fullmatch(name):
-        raise InvalidName(f"{what} {name!r:.80} is not {rule}")
+        raise InvalidName(f"{what} {shown(name)} is not {rule}")
     return name

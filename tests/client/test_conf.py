@@ -9,7 +9,7 @@ from queue_app.conf import KEYS, get_settings, read_settings
 from queue_app.core.backoff import Backoff
 from queue_app.core.errors import ConfigurationError
 from queue_app.core.retention import Retention
-from queue_app.setting_values import safe_url
+from queue_app.core.showing import safe_url
 
 SECRET = "hunter2"
 

@@ -24,6 +24,7 @@ from queue_app.core.errors import UndecodableBody
 from queue_app.core.lease import Claimed, Lease
 from queue_app.core.names import valid_idempotency_key, valid_queue, valid_task_id
 from queue_app.core.outcomes import Cancelled, Failed, Outcome, Released, Snoozed, Spent, Succeeded
+from queue_app.core.showing import shown
 from queue_app.core.states import State
 from queue_app.core.task import Task
 
@@ -180,7 +181,7 @@ def offset_of(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isdecimal() or len(cursor) > 15:
-        raise ValueError(f"{cursor!r:.40} is no cursor")
+        raise ValueError(f"{shown(cursor, 40)} is no cursor")
     return int(cursor)
 
 

@@ -14,9 +14,9 @@ from django.core.management import BaseCommand, CommandError
 from queue_app.brokers.base import MAX_BATCH, Broker
 from queue_app.conf import Settings, get_settings
 from queue_app.core.errors import ConfigurationError, InvalidArgument, InvalidName, StoreRefused, StoreUnavailable
+from queue_app.core.showing import safe_url
 from queue_app.registry import handlers
 from queue_app.runtime import get_broker
-from queue_app.setting_values import safe_url
 from queue_app.worker.options import WorkerOptions, new_worker_name, queues_of
 from queue_app.worker.worker import SIGNALS, Worker
 
