@@ -22,6 +22,7 @@ from redis.retry import Retry
 
 from queue_app.brokers.redis.scripts import Script
 from queue_app.core.errors import ConfigurationError, StoreRefused, StoreUnavailable
+from queue_app.core.showing import safe_url
 
 COMMAND_TIMEOUT_SECONDS = 5.0
 CONNECT_TIMEOUT_SECONDS = 5.0
@@ -91,17 +92,6 @@ def connect(url: str) -> Connection:
         return Cluster(url.replace("+cluster", "", 1)) if "+cluster" in scheme else Server(url)
     except (ValueError, TypeError) as error:
         raise ConfigurationError(f"{safe_url(url)!r} is no usable Redis URL: {type(error).__name__}") from None
-
-
-def safe_url(url: str) -> str:
-    """The URL without user name, password and query: fit to be shown."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "<unreadable URL>"
-    return f"{parts.scheme}://{host}{port}{parts.path}"
 
 
 @contextmanager
@@ -220,7 +210,9 @@ class Cluster:
 
     def command(self, *words: str | bytes | int | float) -> Reply:
         with told_as_ours():
-            return self._connected().execute_command(*words)
+            reply = self._connected().execute_command(*words)
+        # The library makes a dict of what HGETALL answers; from a server it comes flat, name after name.
+        return [word for pair in reply.items() for word in pair] if isinstance(reply, dict) else reply
 
     def block(self, lists: Sequence[str], timeout_seconds: float) -> str | None:
         """One blocking call at a time: lists of several slots share the timeout."""
