@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 
 EMPTY_REST_SECONDS = 0.02
 """A queue found empty is passed over for so long while another one has work: each time it is asked is a call."""
-FIRST_REFUSAL_SECONDS = 1.0
-LONGEST_REFUSAL_SECONDS = 30.0
+FIRST_REFUSAL_SECONDS = 0.5
+LONGEST_REFUSAL_SECONDS = 10.0
 
 
 class _Turn:
@@ -38,6 +38,7 @@ class Turns:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._turns = {queue: _Turn(queue, weight) for queue, weight in queues}
+        self._only = next(iter(self._turns.values())) if len(self._turns) == 1 else None
         self._strict = strict
         self._clock = clock
         self._lock = threading.Lock()
@@ -48,6 +49,10 @@ class Turns:
         The share is charged at once, so that slots that choose at the same time choose differently; `took` says
         what it really was.
         """
+        if self._only is not None:
+            return (
+                None if self._only.queue in tried or self.is_set_aside(self._only.queue) else (self._only.queue, want)
+            )
         with self._lock:
             now = self._clock()
             usable = [turn for turn in self._turns.values() if turn.set_aside_until <= now]
@@ -57,7 +62,7 @@ class Turns:
             ]
             if not left:
                 return None
-            if self._strict or len(self._turns) == 1:
+            if self._strict:
                 return left[0].queue, want
             turn = max(left, key=lambda each: each.credit + each.weight)
             total = sum(each.weight for each in awake) if turn in awake else turn.weight
@@ -68,9 +73,10 @@ class Turns:
     def took(self, queue: str, share: int, count: int) -> None:
         """`count` came where `share` had been charged; none means that the queue gives its turn away."""
         turn = self._turns[queue]
-        if turn.refusals:
-            turn.refusals = 0
-        if self._strict or len(self._turns) == 1:
+        turn.refusals = 0
+        if self._only is not None:
+            return
+        if self._strict:
             turn.resting_until = 0.0 if count else self._clock() + EMPTY_REST_SECONDS
             return
         with self._lock:

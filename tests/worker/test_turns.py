@@ -114,13 +114,13 @@ def test_strict_order_takes_from_the_first_that_has_work(time: FakeClock) -> Non
 def test_a_refused_queue_is_left_alone_longer_each_time(time: FakeClock) -> None:
     turns = Turns((("a", 1), ("b", 1)), strict=True, clock=time.now)
 
-    assert [turns.set_aside("a") for _ in range(7)] == [1, 2, 4, 8, 16, 30, 30]
+    assert [turns.set_aside("a") for _ in range(7)] == [0.5, 1, 2, 4, 8, 10, 10]
     assert turns.choose((), 1) == ("b", 1)
     assert turns.usable() == ["b"]
-    time.advance(30)
+    time.advance(10)
     assert turns.usable() == ["a", "b"]
     turns.took("a", 1, 1)
-    assert turns.set_aside("a") == 1
+    assert turns.set_aside("a") == 0.5
 
 
 def test_credits_stay_bounded(time: FakeClock) -> None:

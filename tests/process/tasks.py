@@ -1,0 +1,32 @@
+"""Tasks that write what they do into the effect ledger."""
+
+import time
+
+from queue_app import TaskContext, task
+from tests.process.ledger import note
+
+
+@task(takes_context=True)
+def work(context: TaskContext, seconds: float = 0.0) -> None:
+    """Be busy for a while, whatever anybody says."""
+    note(context, "start")
+    if seconds:
+        time.sleep(seconds)
+    note(context, "end")
+
+
+@task(takes_context=True)
+def attentive(context: TaskContext, seconds: float) -> None:
+    """Be busy for a while, and end when told to."""
+    note(context, "start")
+    if context.wait(seconds):
+        note(context, context.cancel_reason)
+        context.raise_if_cancelled()
+    note(context, "end")
+
+
+@task(takes_context=True, max_attempts=3, backoff=0.1)
+def failing(context: TaskContext) -> None:
+    """Fail."""
+    note(context, "start")
+    raise RuntimeError("as it should")

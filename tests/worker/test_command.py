@@ -1,0 +1,80 @@
+"""The command, in this process. What needs one of its own is in tests/process."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from queue_app import runtime
+from queue_app.brokers.memory import MemoryBroker
+from queue_app.core.errors import StoreUnavailable
+from queue_app.core.states import State
+from queue_app.core.task import Task
+from tests.worker.kit import Faulty
+
+
+@pytest.fixture
+def broker() -> Any:
+    """The store that the command finds."""
+    broker = Faulty(MemoryBroker())
+    with runtime.override(broker):
+        yield broker
+
+
+def test_a_burst_in_this_process(broker: Any) -> None:
+    broker.enqueue(Task(id="t1", task_type="nobody.runs.this", max_retries=-1))
+    out = StringIO()
+
+    call_command("runworker", "--burst", stdout=out)
+
+    start, end = out.getvalue().splitlines()
+    assert start.endswith("with 4 slots at memory://")
+    assert end.endswith("ended: 1 attempts, 1 of them failed")
+    assert broker.get("t1").state is State.DEAD
+
+
+def test_the_store_is_asked_before_anything_begins(broker: Any) -> None:
+    broker.is_down = True
+
+    with pytest.raises(CommandError, match=r"the engine at memory:// does not answer: connection refused"):
+        call_command("runworker")
+
+
+def test_a_store_that_goes_away_while_it_is_asked(broker: Any) -> None:
+    broker.fail_next("now", StoreUnavailable("gone"))
+
+    with pytest.raises(CommandError, match="does not answer: gone"):
+        call_command("forgequeue_worker")
+
+
+def test_signals_are_given_back(broker: Any) -> None:
+    import signal
+
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+
+    call_command("runworker", "--burst", stdout=StringIO())
+
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--queues", "a:0"], "the weight of 'a:0'"),
+        (["--queues", "a b"], "queue name 'a b'"),
+        (["--queues", "a,a"], "names a queue twice"),
+        (["--concurrency", "0"], "'0' is not a whole number from 1"),
+        (["--concurrency", "many"], "'many' is not a whole number from 1"),
+        (["--batch-size", "1001"], "'1001' is not a whole number from 1 to 1,000"),
+        (["--lease", "0"], "'0' is not a number from 0.1"),
+        (["--drain-timeout", "nan"], "'nan' is not a number from 0"),
+        (["--name", "a b"], "'a b' is not"),
+        (["--processes", "2"], "--processes takes only 0 for now"),
+    ],
+)
+def test_a_bad_option_is_one_line_that_names_it(arguments: list[str], words: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        call_command("runworker", *arguments)
+
+    assert words in str(refused.value)
