@@ -162,7 +162,7 @@ class Attempts:
     def _told_as_error(self, task: Task, error: BaseException) -> AttemptError:
         return AttemptError(
             attempt=task.attempt,
-            type=type(error).__name__,
+            type=type(error).__qualname__,
             message=policy.cut(_text_of(error), policy.MESSAGE_LIMIT),
             at=self._outlook.store_now(),
             traceback=policy.cut(_traceback_of(error), policy.TRACEBACK_LIMIT),

@@ -1,6 +1,7 @@
 """What one claim brought: the tasks that a slot holds under one token, and how long it surely does."""
 
 from collections import deque
+from typing import TypeGuard
 
 from queue_app.core.answers import Held
 from queue_app.core.lease import Claimed
@@ -36,9 +37,13 @@ class Batch:
         except IndexError:
             return taken[::-1]
 
+    def is_held(self, held: Held | None) -> TypeGuard[Held]:
+        """Whether what the store says a holder holds is of this batch."""
+        return held is not None and held.token == self.token
+
     def lost(self, held: Held | None, running: Claimed | None) -> list[str]:
         """Which of its tasks the store no longer counts as this batch's, by its answer to a heartbeat."""
-        kept = held.task_ids if held is not None and held.token == self.token else ()
+        kept = set(held.task_ids) if self.is_held(held) else set()
         # A copy that is taken while the slot pops: list() of a deque is one step.
         ours = list(self.pending)
         if running is not None:

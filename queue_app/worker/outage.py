@@ -93,4 +93,4 @@ class Complaints:
         now = self._clock()
         if now - self._said_at.get(queue, -LOG_EVERY_SECONDS) >= LOG_EVERY_SECONDS:
             self._said_at[queue] = now
-            logger.error("store refused queue=%s duty=%s error=%s", queue, who, error)
+            logger.error("store refused queue=%s duty=%s error=%s", queue or "-", who, error)

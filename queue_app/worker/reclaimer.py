@@ -10,14 +10,18 @@ from queue_app.core.outcomes import Outcome
 from queue_app.worker.loop import Desk, Loop
 from queue_app.worker.outlook import Outlook
 
-LONGEST_LOOK_SECONDS = 5.0
-SHORTEST_LOOK_SECONDS = 0.05
-# An idle worker's waits end, with a fresh answer, about as often as it would look here: it need not do both.
-IDLE_GRACE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 5.0
+SHORTEST_PAUSE_SECONDS = 0.05
+LONGEST_TRUST_SECONDS = 10.0
+"""With a longer lease than this another worker's may be much shorter."""
 
 
 class Reclaimer(Loop):
-    """Looks when the first lease is known to run out, and where the store's last word is older than half a lease."""
+    """Looks when the first lease is known to run out, and where the store's last word is older than a lease.
+
+    What was claimed since that word cannot have expired yet. So an idle worker, whose waits end with a fresh answer,
+    makes no call here at all.
+    """
 
     def __init__(
         self, broker: Broker, queues: Sequence[str], outlook: Outlook, desk: Desk, *, lease_seconds: float
@@ -26,7 +30,8 @@ class Reclaimer(Loop):
         self._broker = broker
         self._queues = queues
         self._outlook = outlook
-        self._look_seconds = min(LONGEST_LOOK_SECONDS, lease_seconds / 2)
+        self._pause_seconds = min(LONGEST_PAUSE_SECONDS, lease_seconds / 2)
+        self._trust_seconds = min(LONGEST_TRUST_SECONDS, lease_seconds)
 
     def run_once(self) -> float:
         """Reclaim what has expired or may have; at once again while there is more."""
@@ -35,19 +40,14 @@ class Reclaimer(Loop):
         more = [self._reclaim(queue) for queue in self._queues if self._is_worth_a_look(queue)]
         if any(more):
             return 0.0
-        return max(min(self._seconds_to_next(queue) for queue in self._queues), SHORTEST_LOOK_SECONDS)
+        return max(min(self._seconds_to_next(queue) for queue in self._queues), SHORTEST_PAUSE_SECONDS)
 
     def _is_worth_a_look(self, queue: str) -> bool:
-        return self._outlook.expires_in(queue) == 0.0 or self._outlook.age(queue) >= self._trusted_seconds
-
-    @property
-    def _trusted_seconds(self) -> float:
-        is_at_its_longest = self._look_seconds >= LONGEST_LOOK_SECONDS
-        return self._look_seconds + (IDLE_GRACE_SECONDS if is_at_its_longest else 0.0)
+        return self._outlook.expires_in(queue) == 0.0 or self._outlook.age(queue) >= self._trust_seconds
 
     def _seconds_to_next(self, queue: str) -> float:
         expires_in = self._outlook.expires_in(queue)
-        return min(self._look_seconds, self._look_seconds if expires_in is None else expires_in)
+        return self._pause_seconds if expires_in is None else min(self._pause_seconds, expires_in)
 
     def _reclaim(self, queue: str) -> bool:
         try:

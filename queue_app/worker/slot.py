@@ -326,7 +326,8 @@ class Slot(Loop):
         if batch is not self.batch:
             # Delivered meanwhile: nothing follows from it.
             return
-        batch.until = until
+        if batch.is_held(held):
+            batch.until = until
         for task_id in lost:
             self.mark(batch, task_id, LOST)
 

@@ -126,6 +126,7 @@ class Worker:
     def _finish(self, reason: str) -> int:
         logger.info("worker drains name=%s reason=%s", self.options.name, reason)
         self.runner.drain()
+        self.announcer.nudge()
         if not self._drained(reason):
             self._cut_off(AT_ONCE_SECONDS if self._is_told_again else HAND_BACK_SECONDS)
         self.runner.stop()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.core.cache import caches
 from django.db import connections, transaction
 
@@ -200,3 +201,24 @@ def test_a_receiver_that_fails_stops_nothing(kit: Kit) -> None:
 
     assert kit.ran == [task_id]
     assert kit.state(task_id) is None
+
+
+def test_a_connection_that_an_async_handler_opened_is_closed_after_it(kit: Kit, database: dict[str, Any]) -> None:
+    seen: list[Any] = []
+
+    async def handler() -> None:
+        await sync_to_async(query)()
+        seen.append(await sync_to_async(lambda: connections["scratch"])())
+
+    async def looks() -> None:
+        seen.append(seen[0].connection)
+
+    kit.handle("query", handler, is_async=True)
+    kit.handle("looks", looks, is_async=True)
+    kit.enqueue("query")
+    kit.enqueue("looks")
+
+    kit.work()
+
+    assert seen[1] is None
+    kit.worker.runner.lane.close()
