@@ -236,7 +236,7 @@ def test_the_reclaimer_looks_at_least_once_a_lease(make_kit: MakeKit) -> None:
     kit.time.advance(1.0)
     kit.worker.reclaimer.run_once()
     assert sent(kit, "reclaim") == 1
-    kit.time.advance(1.0)
+    kit.time.advance(1.2)
     kit.worker.reclaimer.run_once()
 
     assert sent(kit, "reclaim") == 2
