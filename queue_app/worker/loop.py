@@ -45,7 +45,7 @@ class Loop(ABC):
     ) -> None:
         self.name = name
         self.last_success_at = clock()
-        """When `run_once` last came to its end, on the monotonic clock; until then, when the duty was made."""
+        """When `run_once` last came to its end, on the monotonic clock; before that, when the duty began."""
         self.is_stopping = False
         self._desk = desk
         self._clock = clock
@@ -100,6 +100,10 @@ class Loop(ABC):
         self._answered()
         return delay
 
+    def began(self) -> None:
+        """Its thread has begun."""
+        self.last_success_at = self._clock()
+
     def _answered(self) -> None:
         self.last_success_at = self._clock()
         if self._retries.failing:
@@ -117,6 +121,7 @@ class Loop(ABC):
 
     def _run(self) -> None:
         try:
+            self.began()
             while not self.is_stopping:
                 delay = self.step()
                 if delay > 0 and self._wake.wait(delay):

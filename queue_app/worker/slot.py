@@ -169,8 +169,11 @@ class Slot(Loop):
                 tried.add(call.queue)
         return False
 
-    def _run(self) -> None:
+    def began(self) -> None:
+        super().began()
         self.context = hygiene.begin_thread()
+
+    def _run(self) -> None:
         try:
             super()._run()
         finally:
