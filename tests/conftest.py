@@ -66,15 +66,11 @@ def cluster(embedded_binary: str) -> Iterator[str]:
         yield f"redis+cluster://127.0.0.1:{ports[0]}"
 
 
-@pytest.fixture
-def flush_cluster(cluster: str) -> Callable[[], None]:
+@pytest.fixture(scope="session")
+def flush_cluster(cluster: str) -> Iterator[Callable[[], None]]:
     """Empties every node."""
-
-    def flush() -> None:
-        with redis.RedisCluster.from_url(cluster.replace("+cluster", "")) as client:
-            client.flushall(target_nodes=redis.RedisCluster.ALL_NODES)
-
-    return flush
+    with redis.RedisCluster.from_url(cluster.replace("+cluster", "")) as client:
+        yield lambda: client.flushall(target_nodes=redis.RedisCluster.ALL_NODES)
 
 
 def _missing(what: str) -> NoReturn:
