@@ -200,7 +200,7 @@ class TestAPurgeThatWasCutOff:
     def cut_off(self, broker, connection, clock):
         broker.enqueue_many([Enqueue(task=task(id=f"r{number}")) for number in range(5)])
         broker.enqueue_many([Enqueue(task=task(id=f"s{number}"), delay_seconds=9) for number in range(5)])
-        broker._run("purge", "tasks", f"{clock.now():.0f}-x", "ready", "scheduled")
+        broker._caller.run("purge", "tasks", f"{clock.now():.0f}-x", "ready", "scheduled")
 
     def test_the_sweeper_finishes_it(self, cut_off, broker, connection, clock):
         clock.advance(61)

@@ -9,9 +9,9 @@ import msgspec
 from queue_app.brokers import base
 from queue_app.brokers.base import Broker, Decide
 from queue_app.brokers.redis import words
-from queue_app.brokers.redis.connection import Call, Connection, Reply
-from queue_app.brokers.redis.keys import STRUCTURES, Keys
-from queue_app.brokers.redis.scripts import load
+from queue_app.brokers.redis.caller import Caller
+from queue_app.brokers.redis.connection import Connection, Reply
+from queue_app.brokers.redis.keys import Keys
 from queue_app.core import codec
 from queue_app.core.answers import (
     Asked,
@@ -30,7 +30,7 @@ from queue_app.core.answers import (
     WorkerRecord,
 )
 from queue_app.core.clock import Clock
-from queue_app.core.errors import StoreRefused, TaskGone, UndecodableBody, WrongState
+from queue_app.core.errors import TaskGone, UndecodableBody, WrongState
 from queue_app.core.lease import Claimed, Lease
 from queue_app.core.names import valid_queue
 from queue_app.core.outcomes import Outcome
@@ -64,12 +64,11 @@ class RedisBroker(Broker):
     ) -> None:
         self._connection = connection
         self._keys = Keys(prefix, connection.is_cluster)
-        self._clock = clock
+        self._caller = Caller(connection, self._keys, clock)
         self._retention = retention or Retention()
         self._keep_dead = words.optional(self._retention.dead_seconds)
         self._keep_cancelled = words.optional(self._retention.cancelled_seconds)
         self._registered: set[str] = set()
-        self._names_of: dict[str, tuple[tuple[str, str], tuple[str, str, str]]] = {}
 
     # --- entering -----------------------------------------------------------------------------------------------
 
@@ -84,7 +83,7 @@ class RedisBroker(Broker):
         return [receipts[number] for number in range(len(entries))]
 
     def key_generation(self, queue: str, key: str) -> int:
-        return int(self._run("key_generation", queue, key))
+        return int(self._caller.run("key_generation", queue, key))
 
     def _by_queue(self, entries: Sequence[Enqueue]) -> dict[str, list[tuple[int, Enqueue]]]:
         by_queue: dict[str, list[tuple[int, Enqueue]]] = {}
@@ -97,7 +96,7 @@ class RedisBroker(Broker):
         arguments: list[Word] = [self._retention.idempotency_seconds]
         for entry in entries:
             arguments += words.of_entry(entry)
-        answers, is_new = self._run("enqueue", queue, *arguments)
+        answers, is_new = self._caller.run("enqueue", queue, *arguments)
         if is_new:
             # The queue's first task, or the store has forgotten everything since we registered the queue.
             self._registered.discard(queue)
@@ -128,20 +127,22 @@ class RedisBroker(Broker):
     ) -> Exchange:
         base.checked_limit(want, lowest=0)
         calls = [
-            self._call("exchange", other, "", "", 0, 0, *self._outcome_words(theirs))
+            self._caller.call("exchange", other, "", "", 0, 0, *self._outcome_words(theirs))
             for other, theirs in words.by_queue(outcomes).items()
             if other != queue
         ]
         ours = [outcome for outcome in outcomes if outcome.lease.queue == queue] if calls else outcomes
-        calls.append(self._call("exchange", queue, holder, token, want, lease_seconds, *self._outcome_words(ours)))
-        *others, reply = self._run_calls(queue, calls)
+        calls.append(
+            self._caller.call("exchange", queue, holder, token, want, lease_seconds, *self._outcome_words(ours))
+        )
+        *others, reply = self._caller.run_all(queue, calls)
         answer = words.to_exchange(queue, token, reply)
         for other in others:
             answer.settled.update(words.to_settled(other[4]))
         return answer
 
     def heartbeat(self, queue: str, holders: Sequence[str], *, lease_seconds: float = base.LEASE_SECONDS) -> Beat:
-        now, until, held, cancels = self._run("heartbeat", queue, lease_seconds, *holders)
+        now, until, held, cancels = self._caller.run("heartbeat", queue, lease_seconds, *holders)
         return Beat(
             now=float(now),
             until=float(until),
@@ -152,11 +153,13 @@ class RedisBroker(Broker):
     def held(self, queue: str, holders: Sequence[str]) -> dict[str, tuple[Held, list[Claimed]]]:
         return {
             holder.decode(): (words.to_held(token, ids), words.to_claimed(queue, token.decode(), ids, bodies))
-            for holder, token, ids, bodies in self._run("held", queue, *holders)
+            for holder, token, ids, bodies in self._caller.run("held", queue, *holders)
         }
 
     def abandon(self, queue: str, holders: Sequence[str], outcomes: Sequence[Outcome] = ()) -> Exchange:
-        now, settled = self._run(
+        # The closed names are the queue's: it has to be known, so that they are swept.
+        self._register(queue)
+        now, settled = self._caller.run(
             "abandon",
             queue,
             base.HOLDER_CLOSED_SECONDS,
@@ -177,16 +180,13 @@ class RedisBroker(Broker):
     # --- time ---------------------------------------------------------------------------------------------------
 
     def now(self) -> float:
-        if self._clock is not None:
-            return self._clock.now()
-        seconds, microseconds = self._connection.command("TIME")
-        return int(seconds) + int(microseconds) / 1_000_000
+        return self._caller.now()
 
     def promote(self, queue: str, *, limit: int = base.MAX_BATCH) -> Moved:
-        return words.to_moved(self._run("promote", queue, base.checked_limit(limit)))
+        return words.to_moved(self._caller.run("promote", queue, base.checked_limit(limit)))
 
     def reclaim(self, queue: str, decide: Decide, *, limit: int = 100) -> Moved:
-        expired = self._run("expired", queue, base.checked_limit(limit))
+        expired = self._caller.run("expired", queue, base.checked_limit(limit))
         arguments: list[Word] = []
         for task_id, token, body in expired:
             lease = Lease(task_id.decode(), queue, token.decode())
@@ -194,10 +194,10 @@ class RedisBroker(Broker):
                 arguments += self._outcome_arguments(decide(Claimed(lease, body)))
             else:
                 arguments += words.of_drop(lease)
-        return words.to_moved(self._run("reclaim", queue, *arguments))
+        return words.to_moved(self._caller.run("reclaim", queue, *arguments))
 
     def sweep(self, queue: str, *, limit: int = base.MAX_BATCH) -> Moved:
-        moved = words.to_moved(self._run("sweep", queue, base.checked_limit(limit), base.HOLDER_CLOSED_SECONDS))
+        moved = words.to_moved(self._caller.run("sweep", queue, base.checked_limit(limit), base.HOLDER_CLOSED_SECONDS))
         taken = self._take_over(queue)
         self._finish_purges(queue, older_than=PURGE_OVERDUE_SECONDS)
         return Moved(count=moved.count + taken, more=moved.more or taken >= TAKEOVER_LIMIT)
@@ -208,7 +208,7 @@ class RedisBroker(Broker):
         entries = self._connection.command("LRANGE", foreign, -TAKEOVER_LIMIT, -1)
         moved = 0
         for entry in reversed(entries):
-            moved += self._run("takeover", queue, entry, words.id_of_entry(entry), self._keep_dead)
+            moved += self._caller.run("takeover", queue, entry, words.id_of_entry(entry), self._keep_dead)
         return moved
 
     # --- people -------------------------------------------------------------------------------------------------
@@ -257,12 +257,12 @@ class RedisBroker(Broker):
 
     def resume(self, queue: str | None = None) -> None:
         if queue is not None:
-            self._run("resume", valid_queue(queue), "queue")
+            self._caller.run("resume", valid_queue(queue), "queue")
             return
         for flag in self._flags_of_all():
             self._connection.command("DEL", flag)
         for each in self.queues():
-            self._run("resume", each, "all")
+            self._caller.run("resume", each, "all")
 
     def _flags_of_all(self) -> list[str]:
         copies = [self._keys.paused_all(queue) for queue in self.queues()] if self._keys.cluster else []
@@ -271,7 +271,7 @@ class RedisBroker(Broker):
     def purge(self, queue: str, *, include: Iterable[State] = ()) -> int:
         also = words.purgeable(include)
         record = f"{self.now():.0f}-{uuid.uuid4().hex}"
-        self._run("purge", queue, record, "ready", *also)
+        self._caller.run("purge", queue, record, "ready", *also)
         self._finish_purge(queue, record)
         counts = self._keys.structure(queue, "purges:count")
         gone = int(self._connection.command("HGET", counts, record) or 0)
@@ -279,7 +279,7 @@ class RedisBroker(Broker):
         return gone
 
     def _finish_purge(self, queue: str, record: str) -> None:
-        while self._run("purge_slice", queue, record, PURGE_SLICE):
+        while self._caller.run("purge_slice", queue, record, PURGE_SLICE):
             pass
 
     def _finish_purges(self, queue: str, *, older_than: float = 0.0) -> None:
@@ -291,7 +291,7 @@ class RedisBroker(Broker):
     def _after_purges(self, queue: str, script: str, *arguments: Word) -> str:
         """Run a script that has to know where a task stands: purges under way are finished first."""
         while True:
-            answer: str = self._run(script, queue, *arguments).decode()
+            answer: str = self._caller.run(script, queue, *arguments).decode()
             if answer != "purging":
                 return answer
             self._finish_purges(queue)
@@ -300,7 +300,7 @@ class RedisBroker(Broker):
 
     def find(self, task_id: str) -> Snapshot | None:
         for queue in self._candidate_queues(task_id):
-            snapshot = words.to_snapshot(queue, task_id, self._run("look", queue, task_id)[0])
+            snapshot = words.to_snapshot(queue, task_id, self._caller.run("look", queue, task_id)[0])
             if snapshot is not None:
                 return snapshot
         return None
@@ -324,12 +324,12 @@ class RedisBroker(Broker):
 
     def _queues_holding(self, task_id: str) -> list[str]:
         """Where a task with an unreadable body stands; "ready" is known by elimination only, so that comes last."""
-        states = {queue: self._run("look", queue, task_id)[0][0] for queue in self.queues()}
+        states = {queue: self._caller.run("look", queue, task_id)[0][0] for queue in self.queues()}
         return sorted(states, key=lambda queue: states[queue] == b"ready")
 
     def list_tasks(self, queue: str, state: State, *, cursor: str | None = None, limit: int = 50) -> Page:
         offset = words.offset_of(cursor)
-        looked, found = self._run("list_tasks", queue, State(state).value, offset, base.checked_limit(limit))
+        looked, found = self._caller.run("list_tasks", queue, State(state).value, offset, base.checked_limit(limit))
         snapshots = [words.to_listed(queue, State(state), *each) for each in found]
         return Page(snapshots, str(offset + looked) if looked >= limit else None)
 
@@ -337,7 +337,7 @@ class RedisBroker(Broker):
         return sorted(name.decode() for name in self._connection.command("SMEMBERS", self._keys.queues))
 
     def stats(self, queue: str) -> QueueStats:
-        return words.to_stats(queue, self._run("stats", queue))
+        return words.to_stats(queue, self._caller.run("stats", queue))
 
     def throughput(self, queue: str, *, coarse: bool = False) -> list[Bucket]:
         width, reach = base.THROUGHPUT_COARSE if coarse else base.THROUGHPUT_FINE
@@ -365,45 +365,12 @@ class RedisBroker(Broker):
         return [words.to_worker(record, seen) for _, record, seen in self._announce("", b"")]
 
     def _announce(self, name: str, record: bytes) -> list[Reply]:
-        call = Call(
-            load("announce"),
-            (self._keys.workers, f"{self._keys.workers}:seen"),
-            (self._now_word(), base.WORKER_GONE_SECONDS, name, record),
-        )
-        replies: list[Reply] = self._connection.run([call])[0]
+        keys = (self._keys.workers, f"{self._keys.workers}:seen")
+        replies: list[Reply] = self._caller.run_apart("announce", keys, base.WORKER_GONE_SECONDS, name, record)
         return sorted(replies)
 
     def close(self) -> None:
         self._connection.close()
-
-    # --- calling ------------------------------------------------------------------------------------------------
-
-    def _run(self, script: str, queue: str, *arguments: Word) -> Reply:
-        return self._run_calls(queue, [self._call(script, queue, *arguments)])[0]
-
-    def _run_calls(self, queue: str, calls: Sequence[Call]) -> list[Reply]:
-        try:
-            return self._connection.run(calls)
-        except StoreRefused as error:
-            raise StoreRefused(self._explained(queue, error)) from error
-
-    def _call(self, script: str, queue: str, *arguments: Word) -> Call:
-        keys, shared = self._names(queue)
-        return Call(load(script), keys, (self._now_word(), *shared, *arguments))
-
-    def _names(self, queue: str) -> tuple[tuple[str, str], tuple[str, str, str]]:
-        """What every script of a queue is given: its base name and the flag of all, then three key prefixes."""
-        names = self._names_of.get(queue)
-        if names is None:
-            keys = self._keys
-            names = self._names_of[queue] = (
-                (keys.queue(queue), keys.paused_all(queue)),
-                (keys.task(queue), keys.finished(queue), keys.result(queue)),
-            )
-        return names
-
-    def _now_word(self) -> Word:
-        return "" if self._clock is None else repr(self._clock.now())
 
     def _outcome_words(self, outcomes: Sequence[Outcome]) -> list[Word]:
         groups, others = words.grouped(outcomes)
@@ -414,18 +381,3 @@ class RedisBroker(Broker):
 
     def _outcome_arguments(self, outcome: Outcome) -> list[Word]:
         return words.of_outcome(outcome, self._keep_dead, self._keep_cancelled)
-
-    def _explained(self, queue: str, error: StoreRefused) -> str:
-        """The server's refusal; a key of a foreign type is named, which the server does not do."""
-        if "WRONGTYPE" not in str(error):
-            return f"queue={queue} {error}"
-        foreign = [
-            f"{key} is a {found}, not a {expected}"
-            for structure, expected in STRUCTURES.items()
-            if (found := self._type_of(key := self._keys.structure(queue, structure))) not in ("none", expected)
-        ]
-        return f"queue={queue} a key of another type is in the way: {'; '.join(foreign) or error}"
-
-    def _type_of(self, key: str) -> str:
-        found: bytes | str = self._connection.command("TYPE", key)
-        return found.decode() if isinstance(found, bytes) else found

@@ -149,7 +149,7 @@ class Inspection:
 
 
 def _texts(reply: list[bytes]) -> list[str]:
-    return [each.decode() for each in reply]
+    return [each.decode("utf-8", "replace") for each in reply]
 
 
 def _fields(reply: list[bytes]) -> dict[str, str]:
