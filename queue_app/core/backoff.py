@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -16,6 +16,10 @@ BackoffCallable = Callable[[int, BaseException], float]
 
 MAX_DELAY_SECONDS = 366 * 86_400.0
 """No rule waits longer than a year: further off is a mistake, and floats stay exact to the microsecond."""
+
+
+_LAST_ATTEMPT = 2**60
+"""Attempts beyond this wait as this one does: it is still a float."""
 
 
 class Backoff(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -33,8 +37,14 @@ class Backoff(msgspec.Struct, frozen=True, omit_defaults=True):
     delays: tuple[float, ...] = ()
 
     def delay_seconds(self, attempt: int, rng: Callable[[], float] = random.random) -> float:
-        """The wait after failed attempt number `attempt`; never negative, never above `cap`."""
-        if self.kind == "list":
+        """The wait after failed attempt number `attempt`; never negative, never above `cap` or a year.
+
+        It trusts no number: the rule and the attempts of a stored task may be anybody's.
+        """
+        return min(max(self._delay(min(max(attempt, 1), _LAST_ATTEMPT), rng), 0.0), MAX_DELAY_SECONDS)
+
+    def _delay(self, attempt: int, rng: Callable[[], float]) -> float:
+        if self.kind == "list" and self.delays:
             return self.delays[min(attempt, len(self.delays)) - 1]
         return min(self.base * self._factor(attempt), self.cap) * (1.0 - self.jitter * rng())
 
@@ -92,6 +102,8 @@ def _number(value: object, what: str = "backoff") -> float:
 
 
 def _checked(rule: Backoff) -> Backoff:
+    if rule.kind not in get_args(Kind):
+        raise InvalidArgument(f"backoff kind={shown(rule.kind)} is not one of {', '.join(get_args(Kind))}")
     numbers = {"base": rule.base, "cap": rule.cap, "jitter": rule.jitter}
     numbers |= {f"delays[{index}]": each for index, each in enumerate(rule.delays)}
     for name, each in numbers.items():

@@ -13,6 +13,17 @@ encode = msgspec.json.Encoder().encode
 """The bytes of a Task."""
 
 _decoder = msgspec.json.Decoder(Task)
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+# A body that is nested some thousand deep raises the last of these, wherever in it that is.
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class _Version(msgspec.Struct):
+    schema: int = SCHEMA
+
+
+_version = msgspec.json.Decoder(_Version)
 
 
 def decode(body: bytes, task_id: str | None = None) -> Task:
@@ -22,10 +33,10 @@ def decode(body: bytes, task_id: str | None = None) -> Task:
     """
     try:
         task = _decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
+        _refuse_newer(_schema_of(body))
         raise UndecodableBody(str(error)) from error
-    if task.schema > SCHEMA:
-        raise NewerSchema(f"schema {task.schema} is newer than {SCHEMA}, which this version reads")
+    _refuse_newer(task.schema)
     if task_id is not None and task.id != task_id:
         raise UndecodableBody(f"the body carries the id {shown(task.id)}, not {shown(task_id)}")
     return task
@@ -34,17 +45,35 @@ def decode(body: bytes, task_id: str | None = None) -> Task:
 def amend(body: bytes, **changes: Any) -> bytes:
     """`body` with some fields changed and every other one kept, known to this version or not. None drops a field.
 
-    A body that is no JSON object comes back as it is.
+    What is kept is kept byte for byte: a number has the digits that its producer gave it. A body that is no JSON
+    object comes back as it is.
     """
     try:
-        fields = json.loads(body)
-    except ValueError:
+        fields = _fields.decode(body)
+    except _UNREADABLE:
         return body
-    if not isinstance(fields, dict):
-        return body
-    fields |= msgspec.to_builtins(changes)
-    return json.dumps(
-        {name: value for name, value in fields.items() if value is not None or name not in changes},
-        separators=(",", ":"),
-        ensure_ascii=False,
-    ).encode()
+    fields |= {name: msgspec.Raw(_encoded(value)) for name, value in changes.items()}
+    for name, value in changes.items():
+        if value is None:
+            del fields[name]
+    return encode(fields)
+
+
+def _encoded(value: object) -> bytes:
+    try:
+        return encode(value)
+    except UnicodeEncodeError:
+        # Half a surrogate pair, as in the name of a file that is not UTF-8: no JSON can hold it.
+        return json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode(errors="replace")
+
+
+def _refuse_newer(schema: int) -> None:
+    if schema > SCHEMA:
+        raise NewerSchema(f"schema {schema} is newer than {SCHEMA}, which this version reads")
+
+
+def _schema_of(body: bytes) -> int:
+    try:
+        return _version.decode(body).schema
+    except _UNREADABLE:
+        return SCHEMA

@@ -29,9 +29,18 @@ def valid_task_id(name: str) -> str:
 
 def valid_idempotency_key(key: str) -> str:
     """The key itself, or InvalidName. Any text of 1 to 200 characters."""
-    if not isinstance(key, str) or not 0 < len(key) <= 200:
+    if not isinstance(key, str) or not 0 < len(key) <= 200 or not _is_unicode(key):
         raise InvalidName(f"idempotency key {shown(key)} is not text of 1 to 200 characters")
     return key
+
+
+def _is_unicode(text: str) -> bool:
+    """Not so for half a surrogate pair, which no store can write down."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _valid(pattern: re.Pattern[str], name: str, what: str, rule: str) -> str:

@@ -83,6 +83,8 @@ def cut(text: str, limit: int) -> str:
     """`text` in at most `limit` characters, the middle left out with a mark."""
     if len(text) <= limit:
         return text
-    mark = f"\n… {len(text) - limit} characters left out …\n"
-    half = max((limit - len(mark)) // 2, 0)
-    return text[:half] + mark + text[len(text) - half :]
+    mark = "\n… {} characters left out …\n"
+    half = (limit - len(mark) - len(str(len(text)))) // 2
+    if half <= 0:
+        return text[:limit]
+    return text[:half] + mark.format(len(text) - 2 * half) + text[-half:]
