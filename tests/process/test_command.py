@@ -96,6 +96,7 @@ def test_channel_names_run_the_command_of_channels_or_say_what_is_missing() -> N
     ended = run("thumbnails")
 
     assert "CHANNEL_LAYERS" in complaint(ended) or "channels, which is not installed" in complaint(ended)
+    assert "thumbnails: names are channels; queues are named with --queues" in complaint(ended)
 
 
 def test_a_failing_task_is_retried_and_dies(rig: Rig) -> None:

@@ -78,3 +78,15 @@ def test_a_bad_option_is_one_line_that_names_it(arguments: list[str], words: str
         call_command("runworker", *arguments)
 
     assert words in str(refused.value)
+
+
+def test_channel_names_are_handed_over_to_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = pytest.importorskip("channels.management.commands.runworker")
+    given: list[dict[str, Any]] = []
+    monkeypatch.setattr(theirs.Command, "handle", lambda self, **options: given.append(options))
+
+    call_command("runworker", "thumbnails", "mail", "--layer", "other")
+    call_command("runworker", "thumbnails")
+
+    assert given[0] == {"channels": ["thumbnails", "mail"], "layer": "other", "verbosity": 1}
+    assert "layer" not in given[1]

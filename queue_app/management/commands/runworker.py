@@ -133,14 +133,17 @@ class Command(BaseCommand):
                 Command as ChannelsCommand,
             )
         except ImportError:
-            names = ", ".join(options["channels"])
-            raise CommandError(
-                f"runworker takes no names ({names}); use --queues for queues. Channel names need channels, "
-                "which is not installed."
-            ) from None
+            raise CommandError(f"{_hint(options)} They need channels, which is not installed.") from None
         command = ChannelsCommand(stdout=self.stdout, stderr=self.stderr)
         given = {name: options[name] for name in ("channels", "layer", "verbosity") if options.get(name) is not None}
-        command.handle(**given)
+        try:
+            command.handle(**given)
+        except CommandError as error:
+            raise CommandError(f"{error} {_hint(options)}") from None
+
+
+def _hint(options: dict[str, Any]) -> str:
+    return f"{', '.join(options['channels'])}: names are channels; queues are named with --queues."
 
 
 def _reached() -> tuple[Settings, Broker]:
