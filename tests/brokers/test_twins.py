@@ -34,21 +34,25 @@ from queue_app.core.task import Task
 from queue_app.testing.clock import FakeClock
 
 IS_DEEP = os.environ.get("FORGEQUEUE_TWINS") == "deep"
-EXAMPLES, STEPS = (3_000, 80) if IS_DEEP else (100, 50)
+EXAMPLES, STEPS = (3_000, 80) if IS_DEEP else (70, 50)
 
 QUEUES = ("a", "b")
 IDS = tuple(f"t{number}" for number in range(8))
 # Enqueued as the client does, with the key in the id.
 KEYED_IDS = tuple(ids.keyed_id(queue, "client", generation) for queue in QUEUES for generation in range(2))
+ALL_IDS = (*IDS, *KEYED_IDS)
 HOLDERS = tuple(f"h{number}" for number in range(4))
 RETENTION = Retention(cancelled_seconds=40.0, dead_seconds=60.0, idempotency_seconds=50.0)
 LEASES_REMEMBERED = 12
 # No jitter: both must decide the same.
 BACKOFF = Backoff(kind="linear", base=2.0, cap=8.0, jitter=0.0)
 
-queues = st.sampled_from(QUEUES)
-known_ids = st.sampled_from(IDS)
+# What is drawn more often is named more often: most of the life is in one queue.
+queues = st.sampled_from(("a", "a", "a", "b"))
+some_ids = st.sampled_from(IDS)
 holders = st.sampled_from(HOLDERS)
+# Names that are closed for good: mostly one that then stays out of the way of the others.
+doomed = st.sampled_from((*HOLDERS, "h3", "h3", "h3", "h3"))
 # Quarters of a second are exact in every store's numbers.
 seconds = st.sampled_from((0.0, 0.25, 2.0, 5.0, 30.0))
 priorities = st.sampled_from((0, 0, 0, 0, 1, 7, -1, -100, 100))
@@ -60,7 +64,7 @@ def entries(draw: st.DrawFn) -> Enqueue:
     """A task: in one of two queues, under an id that may be taken, now or later."""
     key = draw(st.sampled_from((None, None, None, "key")))
     task = Task(
-        id=draw(known_ids),
+        id=draw(some_ids),
         task_type="t",
         queue=draw(queues),
         payload=draw(st.sampled_from((b"1", b"2"))),
@@ -70,7 +74,7 @@ def entries(draw: st.DrawFn) -> Enqueue:
         headers={"forgequeue-key-generation": draw(st.sampled_from("01"))} if key else {},
         backoff=BACKOFF,
     )
-    due = draw(st.sampled_from(("now", "now", "later", "at", "past")))
+    due = draw(st.sampled_from(("now", "now", "now", "now", "later", "at", "past")))
     if due == "later":
         return Enqueue(task=task, delay_seconds=draw(seconds))
     if due == "now":
@@ -79,10 +83,9 @@ def entries(draw: st.DrawFn) -> Enqueue:
 
 
 KINDS = ("ack", "keep", "fail", "snooze", "spend", "release", "cancel")
-# Which lease, and what became of it.
-plans = st.lists(
-    st.tuples(st.integers(0, LEASES_REMEMBERED - 1), st.sampled_from(KINDS), seconds, st.booleans()), max_size=4
-)
+# Which lease, counted from the newest, and what became of it.
+plan = st.tuples(st.integers(0, LEASES_REMEMBERED - 1), st.sampled_from(KINDS), seconds, st.booleans())
+plans = st.lists(plan, max_size=4)
 
 
 def outcome_of(claimed: Claimed, kind: str, delay: float, *, has_note: bool) -> Outcome:
@@ -121,6 +124,17 @@ class Twins(RuleBasedStateMachine):
         self.last_token = dict.fromkeys(HOLDERS, "k0")
         self.tokens_made = 0
         self.last_call: Callable[[Any], Any] | None = None
+        self.begin_in_the_middle()
+
+    def begin_in_the_middle(self) -> None:
+        """Some tasks in line and some that run: most calls have something to do from the first one on."""
+        priorities = (0, 0, 5, 0, -5, 0)
+        tasks = [
+            Task(id=task_id, task_type="t", queue="a", priority=priority, max_retries=1, backoff=BACKOFF)
+            for task_id, priority in zip(IDS, priorities, strict=False)
+        ]
+        self.both(lambda broker: broker.enqueue_many([Enqueue(task=task) for task in tasks]))
+        self.claim("a", "h0", 3, 5.0)
 
     def teardown(self) -> None:
         if hasattr(self, "connection"):
@@ -144,7 +158,7 @@ class Twins(RuleBasedStateMachine):
 
         self.make(lambda broker: broker.enqueue_many(batch))
 
-    @rule(queue=queues, payload=st.sampled_from((b"1", b"2")))
+    @rule(queue=queues, payload=st.sampled_from((b"1", b"1", b"2")))
     def enqueue_as_the_client_does(self, queue: str, payload: bytes) -> None:
         generation = self.both(lambda broker: broker.key_generation(queue, "client"))
         task = Task(
@@ -158,7 +172,7 @@ class Twins(RuleBasedStateMachine):
             backoff=BACKOFF,
         )
 
-        self.make(lambda broker: _answer(lambda _: broker.enqueue(task), broker))
+        self.make(lambda broker: broker.enqueue(task))
 
     @rule(queue=queues, holder=holders, token=tokens, plan=plans, want=st.integers(0, 4), lease=seconds)
     def exchange(self, queue: str, holder: str, token: str, plan: list[Any], want: int, lease: float) -> None:
@@ -172,19 +186,22 @@ class Twins(RuleBasedStateMachine):
 
         self.remember(answer.claimed)
 
-    @rule(queue=queues, holder=holders, want=st.integers(1, 4))
-    def claim(self, queue: str, holder: str, want: int) -> None:
+    @rule(queue=queues, holder=holders, want=st.integers(1, 4), lease=st.sampled_from((5.0, 30.0)))
+    def claim(self, queue: str, holder: str, want: int, lease: float) -> None:
         token = self.token(holder, "new")
 
-        claimed = self.make(lambda broker: broker.claim(queue, holder=holder, token=token, limit=want))
+        claimed = self.make(
+            lambda broker: broker.claim(queue, holder=holder, token=token, limit=want, lease_seconds=lease)
+        )
 
         self.remember(claimed if isinstance(claimed, list) else [])
 
     @precondition(lambda self: self.leases)
-    @rule(plan=plans)
-    def settle(self, plan: list[Any]) -> None:
-        for outcome in self.outcomes(plan):
-            self.make(lambda broker, outcome=outcome: broker.settle(outcome))
+    @rule(plan=plan)
+    def settle(self, plan: Any) -> None:
+        (outcome,) = self.outcomes([plan])
+
+        self.make(lambda broker: broker.settle(outcome))
 
     @precondition(lambda self: self.last_call)
     @rule()
@@ -195,69 +212,64 @@ class Twins(RuleBasedStateMachine):
     def heartbeat(self, queue: str, names: list[str], lease: float) -> None:
         self.make(lambda broker: broker.heartbeat(queue, names, lease_seconds=lease))
 
-    @rule(queue=queues, name=holders, plan=plans)
+    @rule(queue=queues, name=doomed, plan=plans)
     def abandon(self, queue: str, name: str, plan: list[Any]) -> None:
         outcomes = self.outcomes(plan)
 
         self.make(lambda broker: broker.abandon(queue, [name], outcomes))
 
-    @rule(queue=queues, limit=st.sampled_from((1, 1_000)))
-    def promote(self, queue: str, limit: int) -> None:
+    @rule(queue=queues, by=seconds, limit=st.sampled_from((1, 1_000)))
+    def promote(self, queue: str, by: float, limit: int) -> None:
+        self.clock.advance(by)
+
         self.make(lambda broker: broker.promote(queue, limit=limit))
 
-    @rule(queue=queues, limit=st.sampled_from((1, 100)))
-    def reclaim(self, queue: str, limit: int) -> None:
+    @rule(queue=queues, by=seconds, limit=st.sampled_from((1, 100)))
+    def reclaim(self, queue: str, by: float, limit: int) -> None:
+        self.clock.advance(by)
         at = self.clock.now()
 
         self.make(lambda broker: broker.reclaim(queue, lambda each: policy.after_lost_worker(each, at=at), limit=limit))
 
-    @rule(queue=queues, limit=st.sampled_from((4, 1_000)))
-    def sweep(self, queue: str, limit: int) -> None:
+    @rule(queue=queues, by=seconds, limit=st.sampled_from((4, 1_000)))
+    def sweep(self, queue: str, by: float, limit: int) -> None:
+        self.clock.advance(by)
+
         self.make(lambda broker: broker.sweep(queue, limit=limit))
 
-    @rule(task_id=known_ids)
-    def cancel(self, task_id: str) -> None:
-        self.make(lambda broker: broker.cancel(task_id))
+    @rule(verb=st.sampled_from(("cancel", "delete", "promote_now")), which=st.integers(0, 99))
+    def ask(self, verb: str, which: int) -> None:
+        task_id = self.task_id(which)
 
-    @rule(task_id=known_ids)
-    def delete(self, task_id: str) -> None:
-        self.make(lambda broker: broker.delete(task_id))
+        self.make(lambda broker: getattr(broker, verb)(task_id))
 
-    @rule(task_id=known_ids)
-    def revive(self, task_id: str) -> None:
+    @rule(which=st.integers(0, 99))
+    def revive(self, which: int) -> None:
+        task_id = self.task_id(which, State.DEAD, State.CANCELLED)
         snapshot = self.memory.find(task_id)
         if snapshot is not None and snapshot.task.priority == 0 and self.has_old_entry(snapshot.task):
             return
 
         self.both(lambda broker: broker.revive(task_id))
 
-    @rule(task_id=known_ids)
-    def promote_now(self, task_id: str) -> None:
-        self.make(lambda broker: broker.promote_now(task_id))
+    @rule(queue=st.sampled_from((*QUEUES, None)), verb=st.sampled_from(("pause", "resume", "resume", "resume")))
+    def pause_or_resume(self, queue: str | None, verb: str) -> None:
+        self.make(lambda broker: getattr(broker, verb)(queue))
 
-    @rule(queue=st.sampled_from((*QUEUES, None)))
-    def pause(self, queue: str | None) -> None:
-        self.make(lambda broker: broker.pause(queue))
-
-    @rule(queue=st.sampled_from((*QUEUES, None)))
-    def resume(self, queue: str | None) -> None:
-        self.make(lambda broker: broker.resume(queue))
-
-    @rule(queue=queues, include=st.sets(st.sampled_from((State.READY, State.SCHEDULED, State.RETRYING, State.DEAD))))
-    def purge(self, queue: str, include: set[State]) -> None:
+    @rule(queue=queues, include=st.lists(st.sampled_from((State.SCHEDULED, State.RETRYING)), max_size=2))
+    def purge(self, queue: str, include: list[State]) -> None:
         self.make(lambda broker: broker.purge(queue, include=include))
 
-    @rule(name=st.sampled_from("xy"), queue=st.sampled_from((*QUEUES, "c")))
-    def announce(self, name: str, queue: str) -> None:
+    @rule(name=st.sampled_from("xy"), queue=st.sampled_from((*QUEUES, "c", None)))
+    def announce_or_retire(self, name: str, queue: str | None) -> None:
+        if queue is None:
+            self.make(lambda broker: broker.retire(name))
+            return
         record = WorkerRecord(
             name=name, host="host", pid=1, version="1", queues=(queue,), concurrency=1, started_at=0.0
         )
 
         self.make(lambda broker: broker.announce(record))
-
-    @rule(name=st.sampled_from("xy"))
-    def retire(self, name: str) -> None:
-        self.make(lambda broker: broker.retire(name))
 
     @rule(by=st.sampled_from((0.25, 2.0, 5.0, 10.0, 31.0, 61.0, 3_700.0)))
     def advance(self, by: float) -> None:
@@ -269,7 +281,7 @@ class Twins(RuleBasedStateMachine):
     def look(self) -> None:
         for queue in QUEUES:
             self.look_at(queue)
-        for task_id in (*IDS, *KEYED_IDS):
+        for task_id in ALL_IDS:
             self.both(lambda broker, task_id=task_id: broker.find(task_id))
         self.both(lambda broker: broker.queues())
         self.both(lambda broker: broker.workers())
@@ -301,8 +313,19 @@ class Twins(RuleBasedStateMachine):
         self.leases = (claimed + self.leases)[:LEASES_REMEMBERED]
 
     def outcomes(self, plan: list[Any]) -> list[Outcome]:
-        found = [(self.leases[index], *rest) for index, *rest in plan if index < len(self.leases)]
+        if not self.leases:
+            return []
+        found = [(self.leases[index % len(self.leases)], *rest) for index, *rest in plan]
         return [outcome_of(claimed, kind, delay, has_note=noted) for claimed, kind, delay, noted in found]
+
+    def task_id(self, which: int, *states: State) -> str:
+        """A task that is there, in one of `states` if any are named; at times just any id."""
+        known = [task_id for task_id in ALL_IDS if self.is_there(task_id, states)]
+        return known[which % len(known)] if known and which % 10 else IDS[which % len(IDS)]
+
+    def is_there(self, task_id: str, states: tuple[State, ...]) -> bool:
+        snapshot = self.memory.find(task_id)
+        return snapshot is not None and (not states or snapshot.state in states)
 
 
 def _answer(call: Callable[[Any], Any], broker: Any) -> Any:
