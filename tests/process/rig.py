@@ -91,7 +91,7 @@ class Rig:
                 walked.update(found)
         twice = [task_id for task_id, times in walked.items() if times > 1]
         assert not twice, f"in more than one state: {twice}"
-        lost = [each for each in self.enqueued if each not in walked and each not in self.ledger.ended()]
+        lost = set(self.enqueued).difference(walked, self.ledger.ended())
         assert not lost, f"lost without an end in the ledger: {lost}"
         assert inspect(self._connection) == []
 
