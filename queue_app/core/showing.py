@@ -13,10 +13,11 @@ def shown(value: object, limit: int = 80) -> str:
 
 
 def safe_url(url: str) -> str:
-    """The URL without user name, password and query: fit to be shown."""
+    """The URL without user name, password, query and whatever else may be a misplaced secret: fit to be shown."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
+        path = parts.path if parts.scheme == "unix" or parts.path[1:].isdecimal() else ""
+        return f"{parts.scheme}://{parts.hostname or ''}{port}{path}"
     except ValueError:
         return "<unreadable URL>"

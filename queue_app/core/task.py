@@ -56,7 +56,7 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def attempt(self) -> int:
         """The number of the attempt that runs now, or would run next: `attempts` holds those that ended and counted."""
-        return self.attempts + 1
+        return max(self.attempts, 0) + 1
 
     @property
     def max_attempts(self) -> int | None:

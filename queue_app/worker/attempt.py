@@ -55,7 +55,16 @@ class Attempts:
         self._clock = clock
 
     def run(self, claimed: Claimed, batch: Batch, slot: Slot, now: float) -> Outcome | None:
-        """Run one task on this thread. None when nobody wants to know any more how it ended."""
+        """Run one task on this thread. None when nobody wants to know any more how it ended.
+
+        Nothing that a task does or carries gets out of here: what breaks the attempt off is a failure of the task.
+        """
+        try:
+            return self._attempt(claimed, batch, slot, now)
+        except BaseException as error:  # noqa: BLE001 - see above
+            return self._broken_off(claimed, error)
+
+    def _attempt(self, claimed: Claimed, batch: Batch, slot: Slot, now: float) -> Outcome | None:
         try:
             task = codec.decode(claimed.body, claimed.lease.task_id)
         except UndecodableBody as error:
@@ -117,6 +126,19 @@ class Attempts:
                 task.id, task.task_type, claimed.lease.queue, task.attempt, seconds,
             )  # fmt: skip
         return policy.after_success(claimed, task, result=result, keep_seconds=task.keep_result, seconds=seconds)
+
+    def _broken_off(self, claimed: Claimed, error: BaseException) -> Outcome:
+        """Failed, told in our own words: those of the error may be what broke it off."""
+        lease, name = claimed.lease, type(error).__name__
+        logger.error("attempt broke off task=%s queue=%s error=%s", lease.task_id, lease.queue, name, exc_info=error)
+        try:
+            task = claimed.task
+        except UndecodableBody:
+            return policy.after_undecodable(claimed)
+        told = AttemptError(
+            attempt=task.attempt, type=name, message="the attempt broke off", at=self._outlook.store_now()
+        )
+        return policy.after_failure(claimed, task, told)
 
     def _failed(
         self,
@@ -217,7 +239,7 @@ def _say_failed(claimed: Claimed, task: Task, error: BaseException, outcome: Out
 def _text_of(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception as another:  # noqa: BLE001 - the text of somebody's error is somebody's code
+    except BaseException as another:  # noqa: BLE001 - the text of somebody's error is somebody's code
         return f"<no text: {type(another).__name__}>"
 
 

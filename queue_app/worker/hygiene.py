@@ -57,13 +57,13 @@ def is_used_on_async_threads() -> bool:
 
 def _tidy() -> None:
     reset_queries()
-    open_ones = 0
-    close_old_connections()
-    for connection in connections.all(initialized_only=True):
+    mine = connections.all(initialized_only=True)
+    # First: Django does not really close a connection that is in a transaction, and then never opens it again.
+    for connection in mine:
         if connection.in_atomic_block and threading.get_ident() in _slots:
             _end_transaction(connection)
-        open_ones += connection.connection is not None
-    if not open_ones:
+    close_old_connections()
+    if all(connection.connection is None for connection in mine):
         _threads.discard(threading.get_ident())
 
 

@@ -5,9 +5,9 @@ as any other.
 """
 
 import asyncio
-import concurrent.futures
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -33,7 +33,9 @@ class Visit:
         self._told(reason)
         if not self._is_stopped:
             self._is_stopped = True
-            self._loop.call_soon_threadsafe(self._cancel)
+            # A loop that has been closed has nothing left to cancel.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._cancel)
 
     async def follow(self, make: Callable[[], Awaitable[Any]]) -> Any:
         """Run the coroutine to its end."""
@@ -64,10 +66,11 @@ class Lane:
 
     def run(self, visit: Visit, make: Callable[[], Awaitable[Any]]) -> Any:
         """The coroutine's result, or its exception. Blocks until it has ended."""
-        future: concurrent.futures.Future[Any] = asyncio.run_coroutine_threadsafe(
-            self._with_hygiene(visit, make), self._started()
-        )
-        return future.result()
+        future = asyncio.run_coroutine_threadsafe(self._with_hygiene(visit, make), self._started())
+        value, error = future.result()
+        if error is not None:
+            raise error
+        return value
 
     def close(self) -> None:
         """Stop the loop. Coroutines that still run are abandoned with it."""
@@ -78,9 +81,14 @@ class Lane:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(CLOSE_SECONDS)
 
-    async def _with_hygiene(self, visit: Visit, make: Callable[[], Awaitable[Any]]) -> Any:
+    async def _with_hygiene(
+        self, visit: Visit, make: Callable[[], Awaitable[Any]]
+    ) -> tuple[Any, SystemExit | KeyboardInterrupt | None]:
+        """The result; or one of the exceptions that asyncio would let end the loop, and every other visit with it."""
         try:
-            return await visit.follow(make)
+            return await visit.follow(make), None
+        except (SystemExit, KeyboardInterrupt) as error:
+            return None, error
         finally:
             if hygiene.is_used_on_async_threads():
                 await sync_to_async(hygiene.tidy)()
@@ -95,10 +103,11 @@ class Lane:
                 self._thread.start()
             return self._loop
 
-    @staticmethod
-    def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         try:
-            loop.run_forever()
+            # A handler may stop the loop, too: that ends nobody but itself.
+            while self._loop is loop:
+                loop.run_forever()
         finally:
             loop.close()

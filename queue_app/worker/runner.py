@@ -107,8 +107,13 @@ class Runner:
     def is_done(self) -> bool:
         """Whether all is delivered and no slot has anything to do. One that waits at the store does not count."""
         return not self.handback.queues and not any(
-            slot.is_alive and not self.waiter.is_at_store(slot) for slot in self.slots
+            slot.is_alive and not self.waiter.is_at_store(slot) and not slot.is_asking_in_vain for slot in self.slots
         )
+
+    @property
+    def is_asking_in_vain(self) -> bool:
+        """Whether some claim was never answered: what it may have claimed is to be released."""
+        return any(slot.is_alive and slot.is_asking_in_vain for slot in self.slots)
 
     @property
     def is_stuck(self) -> bool:

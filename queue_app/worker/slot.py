@@ -313,6 +313,18 @@ class Slot(Loop):
         self.is_draining = True
         self.nudge()
 
+    @property
+    def is_asking_in_vain(self) -> bool:
+        """Whether all it has to do is a claim that the store does not answer: nobody's work would be lost with it."""
+        call = self._call
+        return (
+            self._retries.failing
+            and self.running is None
+            and not self.outcomes
+            and not self._refused
+            and (call is None or not call.outcomes)
+        )
+
     def held_queues(self) -> set[str]:
         """Where it holds something, or may."""
         queues: set[str] = set()

@@ -129,6 +129,8 @@ class Worker:
         self.announcer.nudge()
         if not self._drained(reason):
             self._cut_off(AT_ONCE_SECONDS if self._is_told_again else HAND_BACK_SECONDS)
+        elif self.runner.is_asking_in_vain:
+            self._cut_off(AT_ONCE_SECONDS)
         self.runner.stop()
         self._leave()
         return 1 if self._has_given_up else 0

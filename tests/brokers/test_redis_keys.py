@@ -1,14 +1,16 @@
 """What stands in Redis, as the Go system and people with redis-cli know it."""
 
 import json
+import threading
 
 import pytest
 
-from queue_app.brokers.redis import RedisBroker, connect
+from queue_app.brokers.redis import RedisBroker, connect, embedded
+from queue_app.brokers.redis.connection import IDLE_LINES
 from queue_app.brokers.redis.inspection import inspect
 from queue_app.brokers.redis.keys import Keys
 from queue_app.core.answers import Asked, Enqueue
-from queue_app.core.errors import StoreRefused, StoreUnavailable
+from queue_app.core.errors import ConfigurationError, StoreRefused, StoreUnavailable
 from queue_app.core.ids import new_id
 from queue_app.core.outcomes import Spent, Succeeded
 from queue_app.core.states import State
@@ -322,3 +324,62 @@ def test_numbers_that_a_script_must_not_touch_come_back_as_they_went(broker, con
     broker.release(claimed.lease)
 
     assert extra.encode() in broker.get("t1").body
+
+
+class TestLines:
+    """Connections come and go; what was lost once must not count for ever."""
+
+    def test_hundreds_of_lost_lines_leave_a_client_that_works(self, tmp_path):
+        engine = embedded.start(tmp_path / "engine")
+        broker = RedisBroker(connect(engine.url))
+        engine.stop()
+        for _ in range(150):
+            with pytest.raises(StoreUnavailable):
+                broker.now()
+
+        engine = embedded.start(tmp_path / "engine")
+
+        assert broker.now()
+        broker.close()
+        engine.stop()
+
+    def test_more_threads_than_lines_are_kept_are_all_served(self, broker, connection):
+        together = threading.Barrier(200)
+        receipts = []
+
+        def enqueue():
+            together.wait()
+            receipts.append(broker.enqueue(task()).created)
+
+        threads = [threading.Thread(target=enqueue) for _ in range(200)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert receipts == [True] * 200
+        assert len(connection.command("CLIENT", "LIST").splitlines()) <= IDLE_LINES + 2
+
+    def test_a_url_option_that_does_not_exist_is_refused_before_anything_is_sent(self):
+        with pytest.raises(ConfigurationError, match="is no usable Redis URL"):
+            connect("redis://127.0.0.1:1/0?no_such_option=x")
+
+    def test_a_cluster_that_is_not_there_is_unavailable(self):
+        with pytest.raises(StoreUnavailable):
+            RedisBroker(connect("redis+cluster://127.0.0.1:1")).queues()
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"a b", b"a\nb", "é".encode()])
+def test_a_foreign_id_that_ours_cannot_be_called_is_dead_with_its_body(broker, connection, name):
+    broker.enqueue(task(id="good"))
+    connection.command("SET", b"task:" + name, b'{"id":"x"}')
+    connection.command("RPUSH", "queue:tasks:immediate", name)
+
+    claimed = broker.claim("tasks", holder="w:1", limit=5)
+
+    assert [each.lease.task_id for each in claimed] == ["good"]
+    (dead,) = broker.list_tasks("tasks", State.DEAD).snapshots
+    assert dead.id.startswith("unreadable-")
+    assert dead.body == b'{"id":"x"}'
+    assert broker.delete(dead.id) is Asked.DONE
+    assert inspect(connection) == []

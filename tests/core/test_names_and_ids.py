@@ -87,6 +87,7 @@ class TestShowing:
         [
             ("redis://user:secret@host:6379/3?password=secret", "redis://host:6379/3"),
             ("unix:///run/redis.sock?password=secret", "unix:///run/redis.sock"),
+            ("redis://host:6379/secret@x", "redis://host:6379"),
             ("redis://:secret@[::1", "<unreadable URL>"),
             ("redis://host:secret", "<unreadable URL>"),
         ],

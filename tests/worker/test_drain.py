@@ -198,6 +198,18 @@ def test_a_store_that_is_away_delays_no_end_beyond_its_timeouts(
     assert lines(caplog, "could not hand back what runs")
 
 
+def test_an_idle_worker_whose_store_is_away_ends_without_waiting_for_it(running: Running) -> None:
+    worker = running.start(drain_seconds=30.0)
+    running.kit.broker.is_down = True
+    until(lambda: worker.runner.is_asking_in_vain)
+    began = time.monotonic()
+
+    worker.stop()
+
+    assert running.ended() == [0]
+    assert time.monotonic() - began < 5.0
+
+
 def test_a_burst_ends_when_nothing_is_ready(running: Running) -> None:
     kit = running.kit
     ids = [kit.enqueue() for _ in range(100)]

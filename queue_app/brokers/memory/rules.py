@@ -59,6 +59,6 @@ def offset_of(cursor: str | None) -> int:
     """How far a cursor is into its list; ValueError for one that was not given by list_tasks."""
     if cursor is None:
         return 0
-    if not cursor.isdecimal() or len(cursor) > 15:
+    if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > 15:
         raise ValueError(f"{shown(cursor, 40)} is no cursor")
     return int(cursor)

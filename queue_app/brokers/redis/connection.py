@@ -26,6 +26,8 @@ from queue_app.core.showing import safe_url
 
 COMMAND_TIMEOUT_SECONDS = 5.0
 CONNECT_TIMEOUT_SECONDS = 5.0
+IDLE_LINES = 64
+"""A server keeps at most this many lines open between calls; more than that are closed after use."""
 BLOCKING_MARGIN_SECONDS = 2.0
 """A blocking read may last this much longer than it asked for before the line counts as dead."""
 
@@ -38,6 +40,8 @@ _UNAVAILABLE = (
     redis.exceptions.ClusterDownError,
     redis.exceptions.TryAgainError,
     redis.exceptions.MasterDownError,
+    # Not a RedisError: "no node answers", and the like.
+    redis.exceptions.RedisClusterException,
     OSError,
 )
 
@@ -112,6 +116,8 @@ class Server:
 
     def __init__(self, url: str) -> None:
         self._lines = redis.ConnectionPool.from_url(url, **_options(url))
+        # Also finds out, before anything is sent, that the URL has an option which does not exist.
+        self._new_line()
         self._pid = os.getpid()
         self._idle: list[AbstractConnection] = []
         self._blocking = threading.local()
@@ -174,11 +180,15 @@ class Server:
             # Also for an exception that was thrown into this thread: a reply may still be on its way.
             line.disconnect()
             raise
-        self._idle.append(line)
+        if len(self._idle) < IDLE_LINES:
+            self._idle.append(line)
+        else:
+            line.disconnect()
         return replies
 
     def _new_line(self) -> AbstractConnection:
-        return cast("AbstractConnection", self._lines.make_connection())
+        # Not from the pool: it counts what it has made, and after a hundred lines, closed ones too, it makes no more.
+        return cast("AbstractConnection", self._lines.connection_class(**self._lines.connection_kwargs))
 
     def _idle_line(self) -> AbstractConnection | None:
         if self._pid != os.getpid():

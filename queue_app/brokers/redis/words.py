@@ -180,7 +180,7 @@ def offset_of(cursor: str | None) -> int:
     """How far a cursor is into its list; ValueError for one that was not given by list_tasks."""
     if cursor is None:
         return 0
-    if not cursor.isdecimal() or len(cursor) > 15:
+    if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > 15:
         raise ValueError(f"{shown(cursor, 40)} is no cursor")
     return int(cursor)
 
@@ -243,7 +243,7 @@ def to_snapshot(queue: str, task_id: str, reply: Sequence[bytes | None]) -> Snap
 
 def to_listed(queue: str, state: State, task_id: bytes, at: bytes, body: bytes) -> Snapshot:
     """One line of list_tasks.lua."""
-    return Snapshot(id=task_id.decode(), queue=queue, state=state, body=body, at=_time(at))
+    return Snapshot(id=task_id.decode("utf-8", "replace"), queue=queue, state=state, body=body, at=_time(at))
 
 
 def to_stats(queue: str, reply: Sequence[int | list[bytes]]) -> QueueStats:

@@ -132,13 +132,28 @@ local function standing_of(line)
   return standing
 end
 
+-- A foreign producer may have used an id that ours cannot be called: its body is dead under an id made from it.
+local function bury(id)
+-- include: finished
+  local name = 'unreadable-' .. redis.sha1hex(id)
+  if redis.call('EXISTS', task_prefix .. id) == 1 then
+    redis.call('RENAME', task_prefix .. id, task_prefix .. name)
+    keep(name, dead, '')
+    count('dead', 1)
+  end
+  redis.call('HDEL', priority_of, id)
+end
+
 -- Takes the bodies of some ids. Says which ids found no room.
 local function take(line)
   local keys, back = {}, {}
   for index, id in ipairs(line) do keys[index] = task_prefix .. id end
   for index, body in ipairs(redis.call('MGET', unpack(keys))) do
     local id = line[index]
-    if not body then
+    if not string.find(id, '^[%w_.:-]+$') then
+      dropped = dropped + 1
+      bury(id)
+    elseif not body then
       dropped = dropped + 1
       redis.call('HDEL', priority_of, id)
     elseif #ids > 0 and bytes + #body > MAX_BYTES then
