@@ -16,7 +16,7 @@ import redis
 from hypothesis import settings
 
 # What asserts in there is shown as in a test module, with both sides of the comparison.
-pytest.register_assert_rewrite("queue_app.testing.broker_contract", "queue_app.testing.conservation")
+pytest.register_assert_rewrite("queue_app.testing.broker_contract")
 
 PATIENCE_SECONDS = 30.0
 CLUSTER_NODES = 3

@@ -20,7 +20,8 @@ def assert_conserved(broker: Broker, task_ids: Iterable[str] | None = None) -> N
     problems = [*_twice(found), *_found_otherwise(broker, found), *_counted_otherwise(broker, found)]
     if task_ids is not None:
         problems += _missing_or_unasked({snapshot.id for snapshot in found}, set(task_ids))
-    assert not problems, "\n".join(problems)
+    if problems:
+        raise AssertionError("\n".join(problems))
 
 
 def walk(broker: Broker, queue: str) -> Iterator[Snapshot]:

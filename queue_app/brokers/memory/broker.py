@@ -138,6 +138,7 @@ class MemoryBroker(Broker):
     def abandon(self, queue: str, holders: Sequence[str], outcomes: Sequence[Outcome] = ()) -> Exchange:
         with self._lock:
             now = self._clock.now()
+            # The closed names are the queue's: it has to be known, so that somebody sweeps them.
             self._names.add(queue)
             settlement = Settlement(self._queue(queue), now)
             settled = settlement.settle_all(outcomes)

@@ -246,6 +246,11 @@ class AbandonContract(Contract):
 
         assert answer.settled == {claimed.lease.task_id: Settled.GONE}
 
+    def test_the_queue_of_a_closed_name_is_known_so_that_somebody_sweeps_it(self, broker: Broker) -> None:
+        broker.abandon(QUEUE, ["w:1"])
+
+        assert broker.queues() == [QUEUE]
+
     def test_several_names_are_closed_in_one_step(self, broker: Broker) -> None:
         task_ids = seed(broker, 4)
         claim(broker, 2, holder="w:1")
