@@ -7,6 +7,8 @@ import pytest
 
 from tests.process.rig import LEASE_SECONDS, Rig, until
 
+pytestmark = pytest.mark.slow
+
 # Full: 200 tasks with delays of 0 to 15 s, 4 workers, one of them restarted each 3 s.
 SIZES = [
     pytest.param(60, 4.0, 2, 1.0, id="short"),
@@ -55,4 +57,4 @@ def test_a_delayed_task_wakes_an_idle_worker_by_itself(rig: Rig) -> None:
 
     rig.wait_for_end([task_id], 5)
     (start,) = rig.ledger.entries("start")
-    assert 0.5 <= start.at - asked_at < 0.7
+    assert 0.5 <= start.at - asked_at < 1.0

@@ -11,6 +11,8 @@ import pytest
 from queue_app.core.states import State
 from tests.process.rig import LEASE_SECONDS, Rig, until
 
+pytestmark = pytest.mark.slow
+
 SIZES = [
     pytest.param(6, 60.0, id="short"),
     pytest.param(100, 200.0, id="full", marks=[pytest.mark.scenario_full, pytest.mark.timeout(1_200)]),

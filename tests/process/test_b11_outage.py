@@ -8,6 +8,8 @@ import pytest
 from tests.process.rig import LEASE_SECONDS, Rig, until
 from tests.process.workers import WorkerProcess
 
+pytestmark = pytest.mark.slow
+
 DOWN_SECONDS = [
     pytest.param(1.0, id="short"),
     pytest.param(30.0, id="30 s", marks=[pytest.mark.scenario_full, pytest.mark.timeout(300)]),

@@ -7,6 +7,8 @@ import pytest
 
 from tests.process.rig import Rig
 
+pytestmark = pytest.mark.slow
+
 SIZES = [
     pytest.param(3.0, 0.02, id="short"),
     pytest.param(10.0, 0.1, id="full", marks=[pytest.mark.scenario_full, pytest.mark.timeout(300)]),

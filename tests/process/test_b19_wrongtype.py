@@ -7,6 +7,8 @@ import pytest
 from queue_app.brokers.redis.keys import STRUCTURES
 from tests.process.rig import Rig, until
 
+pytestmark = pytest.mark.slow
+
 # What an exchange, a beat and a ring touch at every turn; the full form takes every key there is.
 USUAL = ("immediate", "inflight", "marker")
 NAMES = [

@@ -8,6 +8,8 @@ import pytest
 
 from tests.process.rig import Rig, until
 
+pytestmark = pytest.mark.slow
+
 SIZES = [
     pytest.param(6.0, id="short"),
     pytest.param(60.0, id="full", marks=[pytest.mark.scenario_full, pytest.mark.timeout(300)]),
