@@ -8,7 +8,7 @@ from forgequeue_site import tasks
 
 
 class Stream:
-    """Enqueues `rate` tasks a second, as the clock says they are due."""
+    """Enqueues `rate` tasks a second, as the clock says they are due. The first ones are one of each kind."""
 
     def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         """Begin now."""
@@ -17,6 +17,8 @@ class Stream:
         self.started_at = clock()
         self.enqueued = 0
         self._random = random.Random()  # noqa: S311 - no secret
+        self._weights = {self._echo: 60, self._sleep: 20, self._later: 8, self._recover: 8, self._fail: 4}
+        self._first = list(self._weights)
 
     def run_once(self) -> int:
         """Enqueue what is due; how many that was. One second's worth at most: a stall is not made up for."""
@@ -29,8 +31,10 @@ class Stream:
         return max(count, 0)
 
     def _enqueue_one(self) -> None:
-        samples = (self._echo, self._sleep, self._later, self._recover, self._fail)
-        [sample] = self._random.choices(samples, weights=(60, 20, 8, 8, 4))
+        if self._first:
+            self._first.pop()()
+            return
+        [sample] = self._random.choices(tuple(self._weights), weights=tuple(self._weights.values()))
         sample()
 
     def _echo(self) -> None:

@@ -16,6 +16,9 @@ from django.core.management import CommandError
 
 from forgequeue_site.demo import account, children, ports, progress
 from forgequeue_site.demo.children import Child
+from forgequeue_site.demo.stream import Stream
+from queue_app import runtime
+from queue_app.brokers.memory import MemoryBroker
 from queue_app.core.answers import QueueStats
 from queue_app.core.states import State
 
@@ -151,6 +154,42 @@ class TestWarden:
         warden.stdin.close()
 
         assert warden.wait(timeout=20) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+class TestStream:
+    @pytest.fixture
+    def now(self) -> list[float]:
+        """What the stream's clock shows."""
+        return [1_000.0]
+
+    @pytest.fixture
+    def stream(self, now: list[float]) -> Iterator[Stream]:
+        """Ten tasks a second, into a store of their own."""
+        with runtime.override(MemoryBroker()):
+            yield Stream(10, clock=lambda: now[0])
+
+    def test_tasks_come_as_the_clock_says(self, stream, now):
+        assert stream.run_once() == 0
+        now[0] += 0.5
+        assert stream.run_once() == 5
+        assert stream.run_once() == 0
+
+    def test_the_first_tasks_are_one_of_each_kind(self, stream, now):
+        now[0] += 0.5
+        stream.run_once()
+
+        broker = runtime.get_broker()
+        ready = broker.list_tasks("tasks", State.READY).snapshots
+        kinds = sorted(snapshot.task.task_type.rpartition(".")[2] for snapshot in ready)
+        assert kinds == ["echo", "fail", "recover", "sleep"]
+        assert broker.stats("tasks").counts[State.SCHEDULED] == 1
+
+    def test_a_stall_is_not_made_up_for(self, stream, now):
+        now[0] += 60
+
+        assert stream.run_once() == 10
+        assert stream.run_once() == 0
 
 
 class TestProgress:
