@@ -14,7 +14,9 @@
 
 A *holder* is a slot's name. It holds one batch at a time, and the store keeps which: token and ids. It takes no new
 token until its last call was answered: it repeats that call. Durations and instants are seconds; instants are Unix
-time. Every method may raise StoreUnavailable (it may or may not have happened: repeat it) and StoreRefused.
+time. A number that is out of bounds or not finite, and a claim without a word for its holder and its token, are a
+ValueError, and nothing has changed. Every method may raise StoreUnavailable (it may or may not have happened: repeat
+it) and StoreRefused.
 """
 
 from abc import ABC, abstractmethod
@@ -39,7 +41,9 @@ from queue_app.core.answers import (
 )
 from queue_app.core.errors import DuplicateTask, HolderClosed, IdempotencyConflict, LeaseLost, TaskGone
 from queue_app.core.lease import Claimed, Lease
+from queue_app.core.names import valid_idempotency_key, valid_queue, valid_task_id
 from queue_app.core.outcomes import Failed, Outcome, Released, Snoozed, Spent, Succeeded
+from queue_app.core.showing import shown
 from queue_app.core.states import State
 from queue_app.core.task import Task
 
@@ -54,6 +58,8 @@ RECENT_LIMIT = 100
 """How many finished tasks a queue's recent list keeps."""
 HOLDER_CLOSED_SECONDS = 3_600.0
 """How long the name of an abandoned holder is kept closed: far longer than a lost packet can travel."""
+FARTHEST_SECONDS = 1e12
+"""No instant or duration is larger: the year 33,658."""
 WORKER_GONE_SECONDS = 10.0
 """A worker that was not heard of for this long is gone."""
 THROUGHPUT_FINE = (10.0, 3_600.0)
@@ -318,6 +324,40 @@ def checked_limit(limit: int, *, lowest: int = 1, highest: int = MAX_BATCH) -> i
     if isinstance(limit, bool) or not isinstance(limit, int) or not lowest <= limit <= highest:
         raise ValueError(f"a limit of {limit!r} is not a whole number from {lowest} to {highest}")
     return limit
+
+
+def checked_seconds(seconds: float, what: str) -> float:
+    """`seconds` itself, or ValueError for what is no finite number: a store would stop over it halfway through."""
+    if not isinstance(seconds, (int, float)) or not -FARTHEST_SECONDS < seconds < FARTHEST_SECONDS:
+        raise ValueError(f"{what}={shown(seconds)} is not a finite number of seconds")
+    return seconds
+
+
+def checked_entry(entry: Enqueue) -> Enqueue:
+    """The entry itself. Raises InvalidName for an id, queue or key that no store can carry, ValueError for a time."""
+    valid_task_id(entry.task.id)
+    valid_queue(entry.task.queue)
+    if entry.task.idempotency_key is not None:
+        valid_idempotency_key(entry.task.idempotency_key)
+    checked_seconds(entry.delay_seconds, "delay_seconds")
+    if entry.due_at is not None:
+        checked_seconds(entry.due_at, "due_at")
+    return entry
+
+
+def checked_outcome(outcome: Outcome) -> Outcome:
+    """The outcome itself, or ValueError for a time that is none."""
+    match outcome:
+        case Succeeded(keep_seconds=seconds) | Failed(delay_seconds=seconds) | Snoozed(delay_seconds=seconds):
+            checked_seconds(seconds, f"seconds of {type(outcome).__name__}")
+    return outcome
+
+
+def check_claim(holder: str, token: str, lease_seconds: float) -> None:
+    """Raises ValueError: a claim needs a holder and a token that is one word, since stores note them side by side."""
+    if not holder or token.split() != [token]:
+        raise ValueError(f"holder={shown(holder)} token={shown(token)}: a claim needs a name and a token of one word")
+    checked_seconds(lease_seconds, "lease_seconds")
 
 
 REFUSALS: dict[Settled, type[TaskGone] | type[LeaseLost]] = {Settled.GONE: TaskGone, Settled.LOST: LeaseLost}

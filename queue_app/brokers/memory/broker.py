@@ -8,13 +8,22 @@ from typing import NamedTuple
 import msgspec
 
 from queue_app.brokers import base
-from queue_app.brokers.base import Broker, Decide, checked_limit
+from queue_app.brokers.base import (
+    Broker,
+    Decide,
+    check_claim,
+    checked_entry,
+    checked_limit,
+    checked_outcome,
+    checked_seconds,
+)
 from queue_app.brokers.memory import rules
 from queue_app.brokers.memory.entering import Entrance
 from queue_app.brokers.memory.holding import Holders
 from queue_app.brokers.memory.queue import Queue
 from queue_app.brokers.memory.settling import Settlement
 from queue_app.brokers.memory.stored import Stored
+from queue_app.core import codec
 from queue_app.core.answers import (
     Asked,
     Beat,
@@ -65,8 +74,7 @@ class MemoryBroker(Broker):
     # --- entering -----------------------------------------------------------------------------------------------
 
     def enqueue_many(self, entries: Sequence[Enqueue]) -> list[Receipt]:
-        for entry in entries:
-            rules.check_entry(entry)
+        bodies = [codec.encode(checked_entry(entry).task) for entry in entries]
         queues = list(dict.fromkeys(entry.task.queue for entry in entries))
         receipts: dict[int, Receipt] = {}
         with self._lock:
@@ -74,7 +82,7 @@ class MemoryBroker(Broker):
             self._names.update(queues)
             # Queue by queue: one step each, in a store that takes steps.
             for number, entry in sorted(enumerate(entries), key=lambda each: queues.index(each[1].task.queue)):
-                receipts[number] = self._parts(entry.task.queue).entrance.enqueue(entry, now)
+                receipts[number] = self._parts(entry.task.queue).entrance.enqueue(entry, bodies[number], now)
         return [receipts[number] for number in range(len(entries))]
 
     def key_generation(self, queue: str, key: str) -> int:
@@ -93,7 +101,9 @@ class MemoryBroker(Broker):
         want: int = 0,
         lease_seconds: float = base.LEASE_SECONDS,
     ) -> Exchange:
-        checked_limit(want, lowest=0)
+        if checked_limit(want, lowest=0):
+            check_claim(holder, token, lease_seconds)
+        _check_outcomes(outcomes)
         with self._lock:
             now = self._clock.now()
             settled = self._settle(queue, outcomes, now)
@@ -113,6 +123,7 @@ class MemoryBroker(Broker):
             )
 
     def heartbeat(self, queue: str, holders: Sequence[str], *, lease_seconds: float = base.LEASE_SECONDS) -> Beat:
+        checked_seconds(lease_seconds, "lease_seconds")
         with self._lock:
             now = self._clock.now()
             until = now + lease_seconds
@@ -136,6 +147,7 @@ class MemoryBroker(Broker):
             }
 
     def abandon(self, queue: str, holders: Sequence[str], outcomes: Sequence[Outcome] = ()) -> Exchange:
+        _check_outcomes(outcomes)
         with self._lock:
             now = self._clock.now()
             # The closed names are the queue's: it has to be known, so that somebody sweeps them.
@@ -190,7 +202,7 @@ class MemoryBroker(Broker):
         with self._lock:
             expired = [task.claimed() for task in self._queue(queue).expired(self._clock.now(), limit)]
         # Not under the lock: to decide is the caller's code.
-        outcomes = [decide(claimed) for claimed in expired]
+        outcomes = [checked_outcome(decide(claimed)) for claimed in expired]
         with self._lock:
             now, its = self._clock.now(), self._queue(queue)
             settlement = Settlement(its, now)
@@ -366,6 +378,12 @@ class MemoryBroker(Broker):
         if task is None or task.is_past(now):
             raise TaskGone(task_id)
         return task, self._queue(task.queue), now
+
+
+def _check_outcomes(outcomes: Sequence[Outcome]) -> None:
+    checked_limit(len(outcomes), lowest=0)
+    for outcome in outcomes:
+        checked_outcome(outcome)
 
 
 def _moved(count: int, next_at: float | None, now: float) -> Moved:

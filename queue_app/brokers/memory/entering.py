@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from queue_app.brokers.memory import rules
 from queue_app.brokers.memory.queue import Queue
 from queue_app.brokers.memory.stored import Stored
-from queue_app.core import codec
 from queue_app.core.answers import Enqueue, Receipt
 from queue_app.core.states import State
 
@@ -27,7 +26,7 @@ class Entrance:
         self._queue = queue
         self._keys: dict[str, KeyRecord] = {}
 
-    def enqueue(self, entry: Enqueue, now: float) -> Receipt:
+    def enqueue(self, entry: Enqueue, body: bytes, now: float) -> Receipt:
         """Store the task, unless its key is remembered or its id is known."""
         task = entry.task
         record = self._keys.get(task.idempotency_key or "")
@@ -35,7 +34,7 @@ class Entrance:
             return Receipt(record.task_id, False, record.fingerprint != rules.fingerprint(task))
         if self._queue.knows(task.id, now):
             return Receipt(task.id, False)
-        self._store(entry, now)
+        self._store(entry, body, now)
         if task.idempotency_key is not None:
             self._remember_key(task.idempotency_key, entry, now)
         return Receipt(task.id, True)
@@ -57,7 +56,7 @@ class Entrance:
             if record.until > now or self._queue.knows(record.task_id, now)
         }
 
-    def _store(self, entry: Enqueue, now: float) -> None:
+    def _store(self, entry: Enqueue, body: bytes, now: float) -> None:
         task, due_at = entry.task, rules.due_time(entry, now)
         if task.id in self._queue.tasks:
             # Past retention, and no sweeper has come by yet.
@@ -67,7 +66,7 @@ class Entrance:
             Stored(
                 id=task.id,
                 queue=self._queue.name,
-                body=codec.encode(task),
+                body=body,
                 priority=task.priority,
                 state=State.SCHEDULED if is_later else State.READY,
                 at=due_at if is_later else None,

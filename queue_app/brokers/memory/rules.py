@@ -5,18 +5,9 @@ from collections.abc import Iterable
 from queue_app.core import codec
 from queue_app.core.answers import Enqueue, Snapshot
 from queue_app.core.errors import UndecodableBody
-from queue_app.core.names import valid_idempotency_key, valid_queue, valid_task_id
 from queue_app.core.showing import shown
 from queue_app.core.states import State
 from queue_app.core.task import Task
-
-
-def check_entry(entry: Enqueue) -> None:
-    """Raises InvalidName for an id, queue or key that some store could not carry."""
-    valid_task_id(entry.task.id)
-    valid_queue(entry.task.queue)
-    if entry.task.idempotency_key is not None:
-        valid_idempotency_key(entry.task.idempotency_key)
 
 
 def due_time(entry: Enqueue, now: float) -> float:

@@ -88,7 +88,7 @@ class RedisBroker(Broker):
     def _by_queue(self, entries: Sequence[Enqueue]) -> dict[str, list[tuple[int, Enqueue]]]:
         by_queue: dict[str, list[tuple[int, Enqueue]]] = {}
         for number, entry in enumerate(entries):
-            words.check_entry(entry)
+            base.checked_entry(entry)
             by_queue.setdefault(entry.task.queue, []).append((number, entry))
         return by_queue
 
@@ -125,7 +125,9 @@ class RedisBroker(Broker):
         want: int = 0,
         lease_seconds: float = base.LEASE_SECONDS,
     ) -> Exchange:
-        base.checked_limit(want, lowest=0)
+        if base.checked_limit(want, lowest=0):
+            base.check_claim(holder, token, lease_seconds)
+        base.checked_limit(len(outcomes), lowest=0)
         calls = [
             self._caller.call("exchange", other, "", "", 0, 0, *self._outcome_words(theirs))
             for other, theirs in words.by_queue(outcomes).items()
@@ -142,6 +144,7 @@ class RedisBroker(Broker):
         return answer
 
     def heartbeat(self, queue: str, holders: Sequence[str], *, lease_seconds: float = base.LEASE_SECONDS) -> Beat:
+        base.checked_seconds(lease_seconds, "lease_seconds")
         now, until, held, cancels = self._caller.run("heartbeat", queue, lease_seconds, *holders)
         return Beat(
             now=float(now),
@@ -157,6 +160,7 @@ class RedisBroker(Broker):
         }
 
     def abandon(self, queue: str, holders: Sequence[str], outcomes: Sequence[Outcome] = ()) -> Exchange:
+        base.checked_limit(len(outcomes), lowest=0)
         # The closed names are the queue's: it has to be known, so that they are swept.
         self._register(queue)
         now, settled = self._caller.run(

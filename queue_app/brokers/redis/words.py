@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from queue_app.brokers.base import checked_outcome
 from queue_app.core import codec
 from queue_app.core.answers import (
     Bucket,
@@ -22,7 +23,7 @@ from queue_app.core.answers import (
 )
 from queue_app.core.errors import UndecodableBody
 from queue_app.core.lease import Claimed, Lease
-from queue_app.core.names import valid_idempotency_key, valid_queue, valid_task_id
+from queue_app.core.names import valid_task_id
 from queue_app.core.outcomes import Cancelled, Failed, Outcome, Released, Snoozed, Spent, Succeeded
 from queue_app.core.showing import shown
 from queue_app.core.states import State
@@ -48,14 +49,6 @@ def optional(seconds: float | None) -> Word:
 
 
 # --- what scripts take ----------------------------------------------------------------------------------------------
-
-
-def check_entry(entry: Enqueue) -> None:
-    """Raises InvalidName for an id, queue or key that no key name may carry."""
-    valid_task_id(entry.task.id)
-    valid_queue(entry.task.queue)
-    if entry.task.idempotency_key is not None:
-        valid_idempotency_key(entry.task.idempotency_key)
 
 
 def of_entry(entry: Enqueue) -> tuple[Word, ...]:
@@ -115,7 +108,7 @@ def grouped(outcomes: Sequence[Outcome]) -> tuple[list[Word], list[Outcome]]:
 
 def of_outcome(outcome: Outcome, keep_dead: Word, keep_cancelled: Word) -> list[Word]:
     """The nine arguments of one outcome in lib/settle.lua."""
-    kind, body, seconds, result = _parts(outcome)
+    kind, body, seconds, result = _parts(checked_outcome(outcome))
     lease = outcome.lease
     return [kind, lease.task_id, lease.token, body, seconds, result, outcome.note, keep_dead, keep_cancelled]
 

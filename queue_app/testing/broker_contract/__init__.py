@@ -9,6 +9,7 @@ Every test ends with a walk over the whole store: each task is in one place, and
 """
 
 from queue_app.testing.broker_contract.base import Contract
+from queue_app.testing.broker_contract.bounds import BoundsContract
 from queue_app.testing.broker_contract.claiming import ClaimContract, ClaimReplayContract
 from queue_app.testing.broker_contract.entering import EnqueueContract
 from queue_app.testing.broker_contract.holding import AbandonContract, HeartbeatContract, HeldContract
@@ -64,6 +65,7 @@ class BrokerContract(
     RecentContract,
     WorkerContract,
     WaitContract,
+    BoundsContract,
 ):
     """Every promise."""
 
