@@ -13,6 +13,7 @@ from queue_app.core.answers import Enqueue
 from queue_app.core.errors import StoreUnavailable
 from queue_app.core.states import State
 from queue_app.core.task import Task
+from queue_app.testing.conservation import assert_conserved, walk
 from tests.process.engine import Engine
 from tests.process.ledger import Ledger
 from tests.process.workers import Workers
@@ -82,16 +83,9 @@ class Rig:
 
     def check_conservation(self) -> None:
         """C: every id is in exactly one state or has left it succeeded; counts agree with a walk; no stray keys."""
-        walked: Counter[str] = Counter()
-        for queue in self.broker.queues():
-            counts = self.broker.stats(queue).counts
-            for state in State:
-                found = self._walk(queue, state)
-                assert len(found) == counts[state], f"{queue}: {counts[state]} {state} by count, {len(found)} by walk"
-                walked.update(found)
-        twice = [task_id for task_id, times in walked.items() if times > 1]
-        assert not twice, f"in more than one state: {twice}"
-        lost = set(self.enqueued).difference(walked, self.ledger.ended())
+        assert_conserved(self.broker)
+        here = {snapshot.id for queue in self.broker.queues() for snapshot in walk(self.broker, queue)}
+        lost = set(self.enqueued).difference(here, self.ledger.ended())
         assert not lost, f"lost without an end in the ledger: {lost}"
         assert inspect(self._connection) == []
 
@@ -106,16 +100,6 @@ class Rig:
         for task_id in self.enqueued if task_ids is None else task_ids:
             assert [entry.attempt for entry in starts[task_id]] == [1], starts[task_id]
             assert [entry.attempt for entry in ends[task_id]] == [1], ends[task_id]
-
-    def _walk(self, queue: str, state: State) -> list[str]:
-        found: list[str] = []
-        cursor: str | None = None
-        while True:
-            page = self.broker.list_tasks(queue, state, cursor=cursor, limit=500)
-            found += [snapshot.id for snapshot in page.snapshots]
-            cursor = page.cursor
-            if cursor is None:
-                return found
 
     def close(self) -> None:
         """Let go of the engine."""
