@@ -143,6 +143,13 @@ class Broker(ABC):
     def wait(self, queues: Sequence[str], timeout_seconds: float) -> str | None:
         """Sleep until one of `queues` may have work; its name, or None after the timeout. Never raises for a lull."""
 
+    @abstractmethod
+    def ring(self, queue: str) -> None:
+        """Wake one waiter of `queue`, as a task that becomes ready does.
+
+        For a worker that hands work back while it ends: its own waiter may take the marker and do nothing with it.
+        """
+
     # --- time ---------------------------------------------------------------------------------------------------
 
     @abstractmethod

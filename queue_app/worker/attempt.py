@@ -238,7 +238,8 @@ def _say_failed(claimed: Claimed, task: Task, error: BaseException, outcome: Out
 
 def _text_of(error: BaseException) -> str:
     try:
-        return str(error)
+        # Half a surrogate pair, as in a file name that is no UTF-8, can be neither stored nor logged.
+        return str(error).encode("utf-8", "backslashreplace").decode()
     except BaseException as another:  # noqa: BLE001 - the text of somebody's error is somebody's code
         return f"<no text: {type(another).__name__}>"
 

@@ -49,3 +49,5 @@ class Handback:
         with self._lock:
             if not self._waiting[queue]:
                 del self._waiting[queue]
+        # The release has rung, but it may have woken our own waiter, which claims nothing while the worker ends.
+        self._broker.ring(queue)

@@ -159,6 +159,8 @@ class Runner:
         self.handback.deliver()
         for queue, theirs in outcomes.items():
             self._broker.abandon(queue, [slot.holder for slot in self.slots], theirs)
+            # Once more: the first ring may have woken our own waiter, which claims nothing any more.
+            self._broker.ring(queue)
 
     # --- for the heart ------------------------------------------------------------------------------------------------
 

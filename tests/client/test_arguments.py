@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from queue_app import arguments
 from queue_app.core.errors import InvalidArgument, PayloadTooLarge
-from queue_app.showing import shown
+from queue_app.core.showing import shown
 from tests.client.samples import Color, Outer, Rights, Size
 
 LIMIT = 1_000_000

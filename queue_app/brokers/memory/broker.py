@@ -183,6 +183,10 @@ class MemoryBroker(Broker):
         settlement.put_back()
         return settled
 
+    def ring(self, queue: str) -> None:
+        with self._lock:
+            self._queue(queue).ring()
+
     # --- time ---------------------------------------------------------------------------------------------------
 
     def now(self) -> float:

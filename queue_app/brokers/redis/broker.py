@@ -181,6 +181,9 @@ class RedisBroker(Broker):
         rung = self._connection.block(list(markers), max(timeout_seconds, 0.01))
         return markers[rung] if rung else None
 
+    def ring(self, queue: str) -> None:
+        self._caller.run("ring", queue)
+
     # --- time ---------------------------------------------------------------------------------------------------
 
     def now(self) -> float:

@@ -74,6 +74,12 @@ class WaitContract(Contract):
 
         assert [is_rung(broker), is_rung(broker)] == [True, False]
 
+    def test_a_ring_of_no_task_wakes_one_waiter_too(self, broker: Broker) -> None:
+        broker.ring(QUEUE)
+
+        assert is_rung(broker)
+        assert not is_rung(broker)
+
     def test_many_rings_leave_one_marker(self, broker: Broker) -> None:
         for _ in range(3):
             seed(broker)
