@@ -74,6 +74,10 @@ def _end_transaction(connection: BaseDatabaseWrapper) -> None:
     connection.atomic_blocks = []
     connection.needs_rollback = False
     connection.close()
+    if connection.connection is not None:
+        # SQLite in memory, as tests have it, is never closed.
+        connection.rollback()
+        connection.set_autocommit(True)
 
 
 def _open_caches() -> None:

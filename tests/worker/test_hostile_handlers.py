@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import pytest
-from django.db import connection, transaction
 
 from queue_app.core.states import State
 from tests.worker.kit import Kit
@@ -110,33 +109,6 @@ def test_a_visitor_of_a_lane_that_has_closed_can_still_be_told(kit: Kit) -> None
     visit.stop("shutdown")
 
     assert told == ["shutdown"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_transaction_left_open_does_not_cost_the_next_tasks_their_database(kit: Kit) -> None:
-    connection.ensure_connection()
-    answers: list[Any] = []
-
-    def leaves_open() -> None:
-        transaction.atomic().__enter__()
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-
-    def asks() -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 2")
-            answers.append(cursor.fetchone())
-
-    kit.handle("leaves_open", leaves_open)
-    kit.handle("asks", asks)
-    kit.slot.began()
-    for task_type in ("leaves_open", "asks", "asks"):
-        kit.enqueue(task_type)
-
-    kit.work()
-
-    assert answers == [(2,), (2,)]
-    assert not connection.in_atomic_block
 
 
 def test_attempts_are_counted_beside_a_foreign_number_of_any_length(kit: Kit) -> None:

@@ -98,24 +98,31 @@ def test_a_connection_that_may_stay_is_looked_at_around_every_task(
     assert len(looks) == 3
 
 
-def test_a_transaction_that_a_handler_left_open_does_not_reach_the_next_task(
-    kit: Kit, database: dict[str, Any]
+@pytest.mark.parametrize("name", ["on disk", "file:scratch?mode=memory&cache=shared"])
+def test_a_transaction_that_a_handler_left_open_does_not_reach_the_next_tasks(
+    kit: Kit, database: dict[str, Any], name: str
 ) -> None:
     database["CONN_MAX_AGE"] = None
-    seen: list[bool] = []
+    if name != "on disk":
+        database["NAME"] = name
+    seen: list[tuple[bool, bool]] = []
 
     def leaves_open() -> None:
         transaction.atomic("scratch").__enter__()
         query()
 
+    def looks() -> None:
+        query()
+        seen.append((connections["scratch"].in_atomic_block, connections["scratch"].get_autocommit()))
+
     kit.handle("leaves open", leaves_open)
-    kit.handle("looks", lambda: seen.append(connections["scratch"].in_atomic_block))
-    kit.enqueue("leaves open")
-    kit.enqueue("looks")
+    kit.handle("looks", looks)
+    for task_type in ("leaves open", "looks", "looks"):
+        kit.enqueue(task_type)
 
     on_a_slots_thread(kit)
 
-    assert seen == [False]
+    assert seen == [(False, True), (False, True)]
 
 
 def test_a_thread_that_ends_leaves_no_connection(kit: Kit, database: dict[str, Any]) -> None:
