@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import document, engine, machine
-from bench.contenders import OURS, chosen
+from bench.contenders import FLOOR, OURS, chosen
 from bench.engine import Engine
 from bench.errors import BenchError, Unavailable
 from bench.files import DOCUMENT, cache_folder, memory_folder
@@ -70,7 +70,7 @@ def trials(options: Options, peers: Sequence[Peer]) -> list[Trial]:
     """What was asked for, in the order of a pass."""
     made: dict[str, list[Trial]] = {
         "drain": [Drain(peer, options.tasks) for peer in peers],
-        "latency": [Latency(OURS, options.latency_tasks)],
+        "latency": [Latency(peer, options.latency_tasks) for peer in (OURS, FLOOR)],
         "idle": [Idle(OURS, options.idle_seconds)],
         "depth": [Depth(OURS, depth, options.drained) for depth in options.depths],
     }

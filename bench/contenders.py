@@ -9,11 +9,13 @@ from bench.peers.ours import Floor, Ours, OursLogging
 
 OURS = Ours()
 """Default settings: what latency, idle and depth are measured on."""
+FLOOR = Floor()
+"""What the drain and the latency of ours are held against."""
 
 
 def everybody() -> list[Peer]:
     """All contenders of the drain."""
-    return [OURS, OursLogging(), Ours(batch=16), Ours(batch=1), BullMQ(50), BullMQ(4), Dramatiq(), Huey(), Floor()]
+    return [OURS, OursLogging(), Ours(batch=16), Ours(batch=1), BullMQ(50), BullMQ(4), Dramatiq(), Huey(), FLOOR]
 
 
 def chosen(keys: list[str]) -> list[Peer]:

@@ -70,13 +70,16 @@ def drain_table(results: Results) -> Table:
 
 
 def latency_table(results: Results) -> Table:
-    """One row."""
-    summary = summarize(results, "latency/ours")
+    """A row per contender that was measured."""
     head = ("latency, enqueue call → handler", "p50 ms", "p99 ms", "largest ms", "clean runs (noisy, failed)")
-    if summary is None:
-        return Table("Latency", head, [])
-    figures = [spread(summary, name, ".2f") for name in ("p50_ms", "p99_ms", "max_ms")]
-    return Table("Latency", head, [("ForgeQueue, default settings", *figures, runs(summary))])
+    found = [(peer, summarize(results, f"latency/{peer.key}")) for peer in everybody()]
+    names = ("p50_ms", "p99_ms", "max_ms")
+    rows = [
+        (peer.label, *(spread(summary, name, ".2f") for name in names), runs(summary))
+        for peer, summary in found
+        if summary
+    ]
+    return Table("Latency", head, rows)
 
 
 def idle_table(results: Results) -> Table:

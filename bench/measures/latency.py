@@ -17,11 +17,10 @@ WARM_UP = 10
 class Latency(Trial):
     """One task each 50 ms, from a second process, to an idle worker."""
 
-    key = "latency/ours"
-
     def __init__(self, peer: Ours, tasks: int) -> None:
         """Nothing runs yet."""
         self.peer = peer
+        self.key = f"latency/{peer.key}"
         self.tasks = tasks + WARM_UP
 
     def run(self, lab: Lab) -> Measured:

@@ -46,7 +46,10 @@ class Ours(Peer):
 
     def sender(self, load: Load, sends: Path, every_seconds: float) -> Command:
         """Enqueues `load.tasks` tasks one by one, and writes down when."""
-        command = _python(load, "-m", "bench.ours.sender", str(every_seconds))
+        return self._sender(load, sends, every_seconds, through="task")
+
+    def _sender(self, load: Load, sends: Path, every_seconds: float, *, through: str) -> Command:
+        command = _python(load, "-m", "bench.ours.sender", str(every_seconds), through)
         return replace(command, env={**command.env, "BENCH_MARKS": str(sends)})
 
 
@@ -79,6 +82,10 @@ class Floor(Ours):
     def worker(self, load: Load) -> Command:
         """The loop."""
         return _python(load, "-m", "bench.ours.floor", str(CONCURRENCY), str(FLOOR_BATCH))
+
+    def sender(self, load: Load, sends: Path, every_seconds: float) -> Command:
+        """The broker's enqueue, called as it is."""
+        return self._sender(load, sends, every_seconds, through="broker")
 
 
 def _python(load: Load, *arguments: str) -> Command:
