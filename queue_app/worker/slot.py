@@ -150,9 +150,8 @@ class Slot(Loop):
 
     def cycle(self, look: Collection[str] | None = None) -> bool:
         """Deliver, claim from the first queue (of `look`, or of all) that has work, and run it. False when none had."""
-        if self.batch is not None and self.batch.pending:
-            # A defect of ours broke it off. The task it broke off at waits for its lease to run out; the others do not.
-            self._run_all(self.batch)
+        if self.running is not None:
+            self._go_on_after_defect()
             return True
         tried = set() if look is None else set(self._options.queue_names).difference(look)
         while (call := self._next_call(tried)) is not None:
@@ -163,7 +162,7 @@ class Slot(Loop):
                 self._work(call, answer)
                 return True
             elif answer.standing is Standing.CLOSED:
-                self._take_new_name()
+                self._take_new_name("it was abandoned")
             elif call.want and answer.standing is not Standing.MORE:
                 self._found_nothing(call, answer.standing)
                 tried.add(call.queue)
@@ -242,12 +241,12 @@ class Slot(Loop):
         if standing is Standing.PAUSED:
             self._paused(call.queue)
 
-    def _take_new_name(self) -> None:
-        """Somebody took us for dead and closed the name for good."""
+    def _take_new_name(self, reason: str) -> None:
+        """The old one is closed for good, or holds something that nobody should renew."""
         old = self.holder
         self._renamed += 1
         self.holder = f"{self._options.name}:{self._number}.{self._renamed}"
-        logger.warning("holder was abandoned, going on as another holder=%s new=%s", old, self.holder)
+        logger.warning("holder goes on under another name holder=%s new=%s reason=%s", old, self.holder, reason)
 
     def _report(self, call: Call, settled: dict[str, Settled]) -> None:
         for outcome in call.outcomes:
@@ -295,6 +294,14 @@ class Slot(Loop):
         self.running = None
         self.processed += count
         self._size.ran(count, now - began, asked=batch.asked)
+
+    def _go_on_after_defect(self) -> None:
+        """A defect of ours broke the batch off. What comes after that task runs; the task itself waits for its lease to
+        run out, which needs a name that nobody renews."""
+        self.running = None
+        if self.batch is not None:
+            self._run_all(self.batch)
+        self._take_new_name("a defect broke its batch off")
 
     def _run_with_care(self, claimed: Claimed, batch: Batch, now: float) -> Outcome | None:
         mark = batch.marks.get(claimed.lease.task_id)

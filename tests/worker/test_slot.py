@@ -123,7 +123,32 @@ def test_an_abandoned_holder_goes_on_under_a_new_name(kit: Kit, caplog: pytest.L
 
     assert kit.ran == [task_id]
     assert kit.slot.holder == "w1:0.1"
-    assert lines(caplog, "holder was abandoned")
+    assert lines(caplog, "holder goes on under another name")
+
+
+def test_what_a_defect_of_ours_broke_off_is_not_renewed_and_the_others_run(
+    make_kit: MakeKit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit = make_kit(batch_size=3)
+    first, broken, last = (kit.enqueue() for _ in range(3))
+    real, calls = kit.slot._attempts.run, []
+
+    def run(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise RuntimeError("a defect of ours")
+        return real(*arguments)
+
+    monkeypatch.setattr(kit.slot._attempts, "run", run)
+    with pytest.raises(RuntimeError):
+        kit.slot.cycle()
+
+    kit.work()
+
+    assert kit.ran == [first, last]
+    assert kit.state(broken) is State.RUNNING
+    assert kit.slot.holder not in kit.broker.held("tasks", ["w1:0", kit.slot.holder])
+    assert kit.broker.heartbeat("tasks", [kit.slot.holder]).held == {}
 
 
 def test_a_long_run_of_dead_entries_is_no_reason_to_wait(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
