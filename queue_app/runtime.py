@@ -4,11 +4,15 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from queue_app.brokers.base import Broker
 from queue_app.conf import Settings, get_settings
+
+if TYPE_CHECKING:
+    from queue_app.brokers.redis.connection import Connection
 
 
 class _Made(msgspec.Struct, frozen=True):
@@ -82,15 +86,20 @@ def _place(settings: Settings) -> tuple[object, ...]:
 
 def _make(settings: Settings) -> Broker:
     """Raises ConfigurationError, and StoreUnavailable when the embedded engine cannot be started."""
-    url = settings.url
-    if url == "memory://":
+    if settings.url == "memory://":
         from queue_app.brokers.memory import MemoryBroker
 
         return MemoryBroker(retention=settings.retention)
-    if url == "embedded://":
-        from queue_app.brokers.redis.embedded import start
+    from queue_app.brokers.redis import RedisBroker
 
-        url = start(settings.engine_dir).url
-    from queue_app.brokers.redis import RedisBroker, connect
+    return RedisBroker(_connection(settings), prefix=settings.prefix, retention=settings.retention)
 
-    return RedisBroker(connect(url), prefix=settings.prefix, retention=settings.retention)
+
+def _connection(settings: Settings) -> "Connection":
+    if settings.url == "embedded://":
+        from queue_app.brokers.redis.embedded import EmbeddedConnection
+
+        return EmbeddedConnection(settings.engine_dir)
+    from queue_app.brokers.redis import connect
+
+    return connect(settings.url)

