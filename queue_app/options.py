@@ -13,7 +13,7 @@ import msgspec
 from queue_app import moments
 from queue_app.core.backoff import Backoff, BackoffCallable, Kind, backoff_rule
 from queue_app.core.errors import InvalidArgument
-from queue_app.core.names import valid_idempotency_key, valid_queue
+from queue_app.core.names import is_unicode, valid_idempotency_key, valid_queue
 from queue_app.core.showing import shown
 from queue_app.core.task import to_max_retries
 
@@ -168,11 +168,15 @@ def _tags(value: Any) -> dict[str, Any]:
     if value is None:
         return {"tags": ()}
     is_list = isinstance(value, (list, tuple, set, frozenset)) and len(value) <= MOST_TAGS
-    if not is_list or not all(isinstance(tag, str) and 0 < len(tag) <= LONGEST_TAG for tag in value):
+    if not is_list or not all(map(_is_tag, value)):
         raise InvalidArgument(
             f"tags={shown(value)} is no list of up to {MOST_TAGS} words of 1 to {LONGEST_TAG} characters"
         )
     return {"tags": tuple(sorted(value) if isinstance(value, (set, frozenset)) else value)}
+
+
+def _is_tag(tag: Any) -> bool:
+    return isinstance(tag, str) and 0 < len(tag) <= LONGEST_TAG and is_unicode(tag)
 
 
 def _delay(value: Any) -> dict[str, Any]:

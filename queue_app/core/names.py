@@ -17,6 +17,11 @@ def valid_queue(name: str) -> str:
     return _valid(_QUEUE, name, "queue name", "1 to 100 letters, digits, '_', '.' or '-'")
 
 
+def is_queue(name: str) -> bool:
+    """Whether a queue can be called so."""
+    return _QUEUE.fullmatch(name) is not None
+
+
 def valid_task_type(name: str) -> str:
     """The type itself, or InvalidName. As a queue name, with `:`, `<` and `>`; 1 to 200 characters."""
     return _valid(_TASK_TYPE, name, "task type", "1 to 200 letters, digits, '_', '.', ':', '<', '>' or '-'")
@@ -29,12 +34,12 @@ def valid_task_id(name: str) -> str:
 
 def valid_idempotency_key(key: str) -> str:
     """The key itself, or InvalidName. Any text of 1 to 200 characters."""
-    if not isinstance(key, str) or not 0 < len(key) <= 200 or not _is_unicode(key):
+    if not isinstance(key, str) or not 0 < len(key) <= 200 or not is_unicode(key):
         raise InvalidName(f"idempotency key {shown(key)} is not text of 1 to 200 characters")
     return key
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
     """Not so for half a surrogate pair, which no store can write down."""
     try:
         text.encode()

@@ -296,6 +296,21 @@ def run_one_that_dies(broker, queue):
     broker.settle(Spent(lease=claim_one(broker, queue).lease, body=b"{}", note=b"x"))
 
 
+def test_foreign_words_among_the_names_are_passed_over_and_told(broker, connection):
+    broker.enqueue(task())
+    connection.command("SADD", Keys().queues, b"\xff", "two words")
+    for worker, record in ((b"\xff", b"\xff"), (b"w", b"{}"), (b"x", b'{"name":"\xff"}')):
+        connection.command("HSET", Keys().workers, worker, record)
+        connection.command("ZADD", f"{Keys().workers}:seen", NOW, worker)
+
+    assert broker.queues() == ["tasks"]
+    assert broker.workers() == []
+    assert inspect(connection) == [
+        "queues: has b'\\xff', which no queue can be called",
+        "queues: has b'two words', which no queue can be called",
+    ]
+
+
 def test_two_installations_on_one_server_do_not_see_each_other(connection, clock):
     one, two = (RedisBroker(connection, prefix=prefix, clock=clock) for prefix in ("one:", "two:"))
     one.enqueue(task(id="t1"))

@@ -192,7 +192,7 @@ def test_a_name_has_to_be_a_task_type(name):
         *(("timeout", value) for value in (0, -1, True, "5", float("inf"), timedelta(0))),
         *(("hard_timeout", value) for value in (0, "5")),
         *(("keep_result", value) for value in (True, "1d", float("nan"), 10**9)),
-        *(("tags", value) for value in ("mail", [1], [""], ["x" * 101], ["x"] * 21, 5)),
+        *(("tags", value) for value in ("mail", [1], [""], ["\ud800"], ["x" * 101], ["x"] * 21, 5)),
         *(("on_commit", value) for value in (1, "yes")),
         *(("using", value) for value in (1, "")),
     ],

@@ -341,7 +341,7 @@ class RedisBroker(Broker):
         return Page(snapshots, str(offset + looked) if looked >= limit else None)
 
     def queues(self) -> list[str]:
-        return sorted(name.decode() for name in self._connection.command("SMEMBERS", self._keys.queues))
+        return words.to_queues(self._connection.command("SMEMBERS", self._keys.queues))
 
     def stats(self, queue: str) -> QueueStats:
         return words.to_stats(queue, self._caller.run("stats", queue))
@@ -369,7 +369,8 @@ class RedisBroker(Broker):
         self._connection.command("ZREM", f"{self._keys.workers}:seen", name)
 
     def workers(self) -> list[WorkerRecord]:
-        return [words.to_worker(record, seen) for _, record, seen in self._announce("", b"")]
+        told = (words.to_worker(record, seen) for _, record, seen in self._announce("", b""))
+        return [worker for worker in told if worker is not None]
 
     def _announce(self, name: str, record: bytes) -> list[Reply]:
         keys = (self._keys.workers, f"{self._keys.workers}:seen")

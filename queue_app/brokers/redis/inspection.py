@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from queue_app.brokers.redis import words
 from queue_app.brokers.redis.connection import Connection
 from queue_app.brokers.redis.keys import STRUCTURES, Keys
 
@@ -65,7 +66,10 @@ class Inspection:
         self._owned: set[str] = {keys.queues, keys.workers, f"{keys.workers}:seen", keys.paused}
 
     def problems(self) -> Iterator[str]:
-        names = [name.decode() for name in self._connection.command("SMEMBERS", self._keys.queues)]
+        members = self._connection.command("SMEMBERS", self._keys.queues)
+        names = words.to_queues(members)
+        for foreign in {member for member in members if member.decode("utf-8", "replace") not in names}:
+            yield f"{self._keys.queues}: has {foreign!r}, which no queue can be called"
         for name in names:
             self._owned |= {self._keys.structure(name, structure) for structure in STRUCTURES}
             self._owned.add(self._keys.paused_all(name))

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from queue_app.brokers.base import checked_outcome
-from queue_app.core import codec
+from queue_app.core import codec, names
 from queue_app.core.answers import (
     Bucket,
     Enqueue,
@@ -23,7 +23,6 @@ from queue_app.core.answers import (
 )
 from queue_app.core.errors import UndecodableBody
 from queue_app.core.lease import Claimed, Lease
-from queue_app.core.names import valid_task_id
 from queue_app.core.outcomes import Cancelled, Failed, Outcome, Released, Snoozed, Spent, Succeeded
 from queue_app.core.showing import shown
 from queue_app.core.states import State
@@ -164,7 +163,7 @@ def purgeable(include: Iterable[State]) -> list[str]:
 def id_of_entry(entry: bytes) -> str:
     """The id of a body in a foreign dead list; one that cannot be read gets an id made from its bytes."""
     try:
-        return valid_task_id(codec.decode(entry).id)
+        return names.valid_task_id(codec.decode(entry).id)
     except (UndecodableBody, ValueError):
         return f"unreadable-{hashlib.sha256(entry).hexdigest()[:32]}"
 
@@ -239,6 +238,11 @@ def to_listed(queue: str, state: State, task_id: bytes, at: bytes, body: bytes) 
     return Snapshot(id=task_id.decode("utf-8", "replace"), queue=queue, state=state, body=body, at=_time(at))
 
 
+def to_queues(members: Iterable[bytes]) -> list[str]:
+    """The names in order, without those that no queue can have: somebody else wrote them."""
+    return sorted(filter(names.is_queue, (member.decode("utf-8", "replace") for member in members)))
+
+
 def to_stats(queue: str, reply: Sequence[int | list[bytes]]) -> QueueStats:
     """The answer of stats.lua."""
     *counts, paused, paused_all, totals = reply
@@ -272,9 +276,12 @@ def to_recent(line: bytes) -> Recent | None:
         return None
 
 
-def to_worker(record: bytes, seen: bytes) -> WorkerRecord:
-    """What a worker said of itself, and when."""
-    worker = msgspec.json.decode(record, type=WorkerRecord)
+def to_worker(record: bytes, seen: bytes) -> WorkerRecord | None:
+    """What a worker said of itself, and when; None for what this version cannot read."""
+    try:
+        worker = msgspec.json.decode(record, type=WorkerRecord)
+    except (ValueError, msgspec.DecodeError):
+        return None
     return msgspec.structs.replace(worker, seen_at=float(seen))
 
 
