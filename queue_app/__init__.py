@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         get,
         revive,
     )
-    from queue_app.context import Context, TaskCancelled, TaskContext
+    from queue_app.context import Context, SoftTimeLimit, TaskCancelled, TaskContext
     from queue_app.core.answers import Asked
     from queue_app.core.backoff import Backoff
     from queue_app.core.errors import (
@@ -63,7 +63,7 @@ _PLACES = {
         "get",
         "revive",
     ),
-    "context": ("Context", "TaskCancelled", "TaskContext"),
+    "context": ("Context", "SoftTimeLimit", "TaskCancelled", "TaskContext"),
     "core.answers": ("Asked",),
     "core.backoff": ("Backoff",),
     "core.errors": (
@@ -106,6 +106,7 @@ __all__ = [
     "Reject",
     "Retry",
     "Snooze",
+    "SoftTimeLimit",
     "State",
     "StoreRefused",
     "StoreUnavailable",

@@ -9,13 +9,23 @@ from queue_app.core.errors import ForgeQueueError
 from queue_app.core.steering import Reject, Retry, Snooze
 from queue_app.core.task import Task
 
-__all__ = ["Context", "Reject", "Retry", "Snooze", "TaskCancelled", "TaskContext"]
+__all__ = ["Context", "Reject", "Retry", "Snooze", "SoftTimeLimit", "TaskCancelled", "TaskContext"]
+
+TIMEOUT = "timeout"
 
 _logger = logging.getLogger("forgequeue.task")
 
 
 class TaskCancelled(ForgeQueueError):
     """The attempt was told to end: somebody cancelled the task, its lease is lost, or the worker stops."""
+
+
+class SoftTimeLimit(ForgeQueueError):
+    """The attempt ran for longer than the task's `timeout`. A handler may catch it to tidy up; what it raises, this or
+    another, is a failure that counts and is retried as any other."""
+
+    def __init__(self, message: str = "the attempt ran for longer than its timeout") -> None:
+        super().__init__(message)
 
 
 class Context:
@@ -29,7 +39,7 @@ class Context:
         self.worker = worker
         """The name of the worker that runs it."""
         self.cancel_reason = ""
-        """Why it should end, once it should: "cancelled", "lost" (the lease) or "shutdown"."""
+        """Why it should end, once it should: "cancelled", "lost" (the lease), "shutdown" or "timeout"."""
         self._stop = threading.Event()
 
     # --- what runs ----------------------------------------------------------------------------------------------
@@ -77,12 +87,13 @@ class Context:
         return self._stop.is_set()
 
     def raise_if_cancelled(self) -> None:
-        """Raises TaskCancelled when the handler should end. Call it wherever the handler can be left."""
+        """Raises TaskCancelled when the handler should end, SoftTimeLimit when that is since its time is up. Call it
+        wherever the handler can be left."""
         if self._stop.is_set():
-            raise TaskCancelled(self.cancel_reason)
+            raise SoftTimeLimit if self.cancel_reason == TIMEOUT else TaskCancelled(self.cancel_reason)
 
     def heartbeat(self) -> None:
-        """Say "still at work" between two steps. Raises TaskCancelled when there should be no next step.
+        """Say "still at work" between two steps. Raises as `raise_if_cancelled` when there should be no next step.
 
         The lease needs no help: the worker renews it, also while a handler is silent.
         """

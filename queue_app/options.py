@@ -37,9 +37,10 @@ class Choices(TypedDict, total=False):
     backoff: Kind | float | Sequence[float] | Backoff | None
     """The wait between attempts: 'fixed', 'linear', 'exponential', seconds, a list of seconds, or a Backoff."""
     timeout: Seconds | None
-    """The soft limit of one attempt: then an exception is raised in it."""
+    """The soft limit of one attempt: then SoftTimeLimit is raised in it, or an `async def` is cancelled. It counts."""
     hard_timeout: Seconds | None
-    """The hard limit of one attempt: then its process is ended."""
+    """The hard limit of one attempt: then the process that runs it is ended. A worker of one process has none to end:
+    it says so when it starts."""
     keep_result: Seconds | None
     """How long the result is kept after success. Without it a task that succeeded leaves no trace."""
     tags: Sequence[str] | None

@@ -92,7 +92,10 @@ class Registry:
         try:
             return self._handlers[task_type]
         except KeyError:
-            raise UnknownTaskType(f"no handler here runs the task type {shown(task_type, 200)}") from None
+            raise UnknownTaskType(
+                f"no handler here runs the task type {shown(task_type, 200)}: its module is not loaded, or it was "
+                "enqueued by another project that uses the same store without a PREFIX of its own"
+            ) from None
 
     def get(self, task_type: str) -> Handler | None:
         """The handler of a type, or None."""

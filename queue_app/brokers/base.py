@@ -162,7 +162,7 @@ class Broker(ABC):
 
     @abstractmethod
     def reclaim(self, queue: str, decide: Decide, *, limit: int = 100) -> Moved:
-        """running → retrying or dead, as `decide` says, for up to `limit` tasks whose lease ran out.
+        """running → retrying, dead or another state, as `decide` says, for up to `limit` tasks whose lease ran out.
 
         Expiry and token are looked at again in the step that writes: a lease that was renewed in between stays.
         One that somebody asked to cancel ends cancelled. A lease without a body is dropped.

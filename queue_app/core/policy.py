@@ -3,9 +3,9 @@
 import msgspec
 
 from queue_app.core import codec
-from queue_app.core.errors import UndecodableBody
+from queue_app.core.errors import NewerSchema, UndecodableBody
 from queue_app.core.lease import Claimed
-from queue_app.core.outcomes import Cancelled, Failed, Outcome, Spent, Succeeded
+from queue_app.core.outcomes import Cancelled, Failed, Outcome, Snoozed, Spent, Succeeded
 from queue_app.core.task import AttemptError, Task
 
 ERRORS_KEPT = 5
@@ -13,6 +13,7 @@ ERRORS_KEPT = 5
 MESSAGE_LIMIT = 2_000
 TRACEBACK_LIMIT = 16_000
 """Characters. A longer text is cut in the middle and says so: its two ends tell the most."""
+NEWER_SCHEMA_DELAY_SECONDS = 60.0
 
 
 def note(task: Task, seconds: float) -> bytes:
@@ -56,8 +57,11 @@ def after_cancel(claimed: Claimed, task: Task, reason: str, *, started: bool, se
     return Cancelled(lease=claimed.lease, body=body, note=note(task, seconds))
 
 
-def after_undecodable(claimed: Claimed) -> Outcome:
-    """Dead at once, its bytes kept as they are: nobody can count attempts in a body that cannot be read."""
+def after_undecodable(claimed: Claimed, error: UndecodableBody) -> Outcome:
+    """Dead at once, its bytes kept as they are: nobody can count attempts in a body that cannot be read. One of a newer
+    version waits for a worker that can read it: during an upgrade both are about."""
+    if isinstance(error, NewerSchema):
+        return Snoozed(lease=claimed.lease, delay_seconds=NEWER_SCHEMA_DELAY_SECONDS)
     return Spent(lease=claimed.lease, body=claimed.body)
 
 
@@ -65,8 +69,8 @@ def after_lost_worker(claimed: Claimed, *, at: float, worker: str = "") -> Outco
     """What a reclaimer decides: the worker is gone, nobody knows how far it came, so the attempt counts."""
     try:
         task = claimed.task
-    except UndecodableBody:
-        return after_undecodable(claimed)
+    except UndecodableBody as unreadable:
+        return after_undecodable(claimed, unreadable)
     error = AttemptError(
         attempt=task.attempt, type="LeaseExpired", message="the worker stopped renewing its lease", at=at, worker=worker
     )

@@ -21,11 +21,10 @@ from queue_app.worker import hygiene
 from queue_app.worker.batch import CANCELLED, LOST, SHUTDOWN, Batch
 from queue_app.worker.handling import Find, Handler
 from queue_app.worker.lane import Lane
+from queue_app.worker.limit import SoftLimit
 from queue_app.worker.outlook import Outlook
 from queue_app.worker.slot import Slot, Stopper, say_dropped
 
-NEWER_SCHEMA_DELAY_SECONDS = 60.0
-"""A task that this version cannot read waits for a worker that can: during an upgrade both are about."""
 EXPIRED = "expired"
 ERROR_IN_LOG_LIMIT = 300
 SUCCEEDED = "succeeded"
@@ -78,7 +77,7 @@ class Attempts:
             handler = self._find(task.task_type)
             if task_started.receivers:
                 task_started.send_robust(sender=Task, task=task, worker=self._worker)
-            if handler.is_plain:
+            if handler.is_plain and task.timeout is None:
                 value = slot.context.copy().run(handler.call, task)
             else:
                 value = slot.context.copy().run(self._call_with_care, handler, task, claimed.lease, batch, slot)
@@ -96,10 +95,25 @@ class Attempts:
 
     def _call_with_care(self, handler: Handler, task: Task, lease: Lease, batch: Batch, slot: Slot) -> Any:
         context = Context(task, self._worker)
+
+        def call() -> Any:
+            return handler.call(task, context)
+
         if handler.is_async:
-            visit = self._lane.visit(lease, context.cancel)
-            return self._seated(visit, batch, slot, lambda: self._lane.run(visit, lambda: handler.call(task, context)))
-        return self._seated(_Told(lease, context.cancel), batch, slot, lambda: handler.call(task, context))
+            visit = self._lane.visit(lease, context.cancel, task.timeout)
+            return self._seated(visit, batch, slot, lambda: self._lane.run(visit, call))
+        return self._seated(_Told(lease, context.cancel), batch, slot, lambda: self._limited(context, slot, call))
+
+    def _limited(self, context: Context, slot: Slot, call: Callable[[], Any]) -> Any:
+        seconds = context.task.timeout
+        if seconds is None:
+            return call()
+        slot.limit = limit = SoftLimit(self._clock() + seconds, context.cancel)
+        try:
+            return call()
+        finally:
+            limit.end()
+            slot.limit = None
 
     @staticmethod
     def _seated(stopper: Stopper, batch: Batch, slot: Slot, run: Callable[[], Any]) -> Any:
@@ -133,8 +147,8 @@ class Attempts:
         logger.error("attempt broke off task=%s queue=%s error=%s", lease.task_id, lease.queue, name, exc_info=error)
         try:
             task = claimed.task
-        except UndecodableBody:
-            return policy.after_undecodable(claimed)
+        except UndecodableBody as unreadable:
+            return policy.after_undecodable(claimed, unreadable)
         told = AttemptError(
             attempt=task.attempt, type=name, message="the attempt broke off", at=self._outlook.store_now()
         )
@@ -204,11 +218,9 @@ class _Told:
 
 def _unreadable(claimed: Claimed, error: UndecodableBody) -> Outcome:
     lease = claimed.lease
-    if isinstance(error, NewerSchema):
-        logger.error("task is too new for this worker task=%s queue=%s error=%s", lease.task_id, lease.queue, error)
-        return Snoozed(lease=lease, delay_seconds=NEWER_SCHEMA_DELAY_SECONDS)
-    logger.error("task died, its body is unreadable task=%s queue=%s error=%s", lease.task_id, lease.queue, error)
-    return policy.after_undecodable(claimed)
+    what = "is too new for this worker" if isinstance(error, NewerSchema) else "died, its body is unreadable"
+    logger.error("task %s task=%s queue=%s error=%s", what, lease.task_id, lease.queue, error)
+    return policy.after_undecodable(claimed, error)
 
 
 def _own_backoff(handler: Handler | None, task: Task, error: BaseException) -> float | None:

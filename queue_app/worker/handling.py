@@ -30,7 +30,7 @@ class Handler(Protocol):
         ...
 
     def encode_result(self, value: Any) -> bytes:
-        """The bytes to keep of what `call` returned. Raises InvalidArgument."""
+        """The bytes to keep of what `call` returned. What it raises is a failure of the task."""
         ...
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
+from queue_app.context import TIMEOUT, SoftTimeLimit
 from queue_app.core.lease import Lease
 from queue_app.worker import hygiene
 
@@ -19,14 +20,19 @@ CLOSE_SECONDS = 1.0
 
 
 class Visit:
-    """One coroutine on the lane. Cancelled when its task should stop; the slot goes on waiting until it has ended."""
+    """One coroutine on the lane. Cancelled when its task should stop, or has run for longer than it may; the slot goes
+    on waiting until it has ended."""
 
-    def __init__(self, lease: Lease, loop: asyncio.AbstractEventLoop, told: Callable[[str], None]) -> None:
+    def __init__(
+        self, lease: Lease, loop: asyncio.AbstractEventLoop, told: Callable[[str], None], timeout: float | None = None
+    ) -> None:
         self.lease = lease
+        self._timeout = timeout
         self._loop = loop
         self._told = told
         self._task: asyncio.Task[Any] | None = None
         self._is_stopped = False
+        self._is_expired = False
 
     def stop(self, reason: str) -> None:
         """Tell the handler's context, and cancel the coroutine at its next await."""
@@ -38,14 +44,26 @@ class Visit:
                 self._loop.call_soon_threadsafe(self._cancel)
 
     async def follow(self, make: Callable[[], Awaitable[Any]]) -> Any:
-        """Run the coroutine to its end."""
+        """Run the coroutine to its end. Raises SoftTimeLimit where the time limit ended it."""
         self._task = asyncio.current_task()
         if self._is_stopped:
             raise asyncio.CancelledError
+        timer = None if self._timeout is None else self._loop.call_later(self._timeout, self._expire)
         try:
             return await make()
+        except asyncio.CancelledError:
+            if self._is_expired:
+                raise SoftTimeLimit from None
+            raise
         finally:
             self._task = None
+            if timer is not None:
+                timer.cancel()
+
+    def _expire(self) -> None:
+        self._is_expired = True
+        self._told(TIMEOUT)
+        self._cancel()
 
     def _cancel(self) -> None:
         if self._task is not None:
@@ -60,9 +78,9 @@ class Lane:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def visit(self, lease: Lease, told: Callable[[str], None]) -> Visit:
-        """A visit to be run."""
-        return Visit(lease, self._started(), told)
+    def visit(self, lease: Lease, told: Callable[[str], None], timeout: float | None = None) -> Visit:
+        """A visit to be run, for `timeout` seconds at most."""
+        return Visit(lease, self._started(), told, timeout)
 
     def run(self, visit: Visit, make: Callable[[], Awaitable[Any]]) -> Any:
         """The coroutine's result, or its exception. Blocks until it has ended."""

@@ -21,6 +21,7 @@ from queue_app.core.outcomes import Outcome, Released
 from queue_app.worker import hygiene
 from queue_app.worker.batch import LOST, SHUTDOWN, Batch
 from queue_app.worker.batching import batch_size
+from queue_app.worker.limit import SoftLimit
 from queue_app.worker.loop import Desk, Loop
 from queue_app.worker.options import WorkerOptions
 from queue_app.worker.outlook import Outlook
@@ -115,6 +116,8 @@ class Slot(Loop):
         self.context = contextvars.Context()
         """Attempts run in copies of it."""
         self.stopper: Stopper | None = None
+        self.limit: SoftLimit | None = None
+        """Of the handler that runs, where it has one."""
         self.outcomes: deque[Outcome] = deque()
         """Finished and not yet on their way: whoever pops one has to deliver it."""
         self.is_draining = False
@@ -365,10 +368,13 @@ class Slot(Loop):
             stopper.stop(reason)
 
     def look_after(self, now: float) -> list[Outcome]:
-        """Tell a handler whose lease has run out; take from behind one that is slow what others should have."""
-        batch, running = self.batch, self.running
+        """Tell a handler whose time is up or whose lease has run out; take from behind one that is slow what others
+        should have."""
+        batch, running, limit = self.batch, self.running, self.limit
         if batch is None or running is None:
             return []
+        if limit is not None:
+            limit.look(now)
         if now >= batch.until:
             self.tell(running.lease.task_id, batch.token, LOST)
         return self.hand_over() if now - self.started_at > HELD_UP_SECONDS else []

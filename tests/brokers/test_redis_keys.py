@@ -15,6 +15,7 @@ from queue_app.core.ids import new_id
 from queue_app.core.outcomes import Spent, Succeeded
 from queue_app.core.states import State
 from queue_app.core.task import Task
+from queue_app.testing.broker_contract.workers import RECORD
 from queue_app.testing.clock import FakeClock
 
 NOW = 1_800_000_000.0
@@ -290,6 +291,34 @@ def test_a_key_of_another_type_is_named_and_other_queues_go_on(broker, connectio
         run_one_that_dies(broker, "a")
 
     assert claim_one(broker, "b")
+
+
+@pytest.mark.parametrize(
+    ("key", "call", "words"),
+    [
+        ("queues", lambda broker: broker.queues(), "SMEMBERS queues: WRONGTYPE"),
+        ("queues", lambda broker: broker.enqueue(task()), "SADD queues: WRONGTYPE"),
+        ("workers", lambda broker: broker.announce(RECORD), "announce workers workers:seen: WRONGTYPE"),
+        ("workers", lambda broker: broker.retire("w1"), "HDEL workers: WRONGTYPE"),
+        ("queue:a:recent", lambda broker: broker.recent("a"), "LRANGE queue:a:recent: WRONGTYPE"),
+    ],
+)
+def test_a_key_of_another_type_is_named_by_every_call(broker, connection, key, call, words):
+    connection.command("SADD" if key != "queues" else "LPUSH", key, "foreign")
+
+    with pytest.raises(StoreRefused, match=f"^{words}"):
+        call(broker)
+
+
+@pytest.mark.parametrize("key", ["task:t1", "finished:t1", "result:t1"])
+def test_a_body_of_another_type_is_no_body_and_stops_nobody(broker, connection, key):
+    broker.enqueue_many([Enqueue(task=task(id=each)) for each in ("t1", "t2")])
+    connection.command("DEL", key)
+    connection.command("LPUSH", key, "foreign")
+
+    claimed = broker.claim("tasks", holder="w:1", limit=5)
+
+    assert claimed[-1].lease.task_id == "t2"
 
 
 def run_one_that_dies(broker, queue):

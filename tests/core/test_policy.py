@@ -6,9 +6,10 @@ import pytest
 
 from queue_app.core import codec, policy
 from queue_app.core.backoff import Backoff
+from queue_app.core.errors import UndecodableBody
 from queue_app.core.lease import Claimed, Lease
-from queue_app.core.outcomes import Cancelled, Failed, Spent, Succeeded
-from queue_app.core.task import AttemptError, Task
+from queue_app.core.outcomes import Cancelled, Failed, Snoozed, Spent, Succeeded
+from queue_app.core.task import SCHEMA, AttemptError, Task
 
 
 def claimed(**fields):
@@ -77,7 +78,7 @@ class TestOtherEnds:
         assert codec.decode(outcome.body).cancel_reason == "expired"
 
     def test_an_undecodable_one_dies_with_its_bytes(self):
-        outcome = policy.after_undecodable(Claimed(Lease("t1", "tasks", "tok"), b"\xff"))
+        outcome = policy.after_undecodable(Claimed(Lease("t1", "tasks", "tok"), b"\xff"), UndecodableBody("no JSON"))
 
         assert isinstance(outcome, Spent)
         assert outcome.body == b"\xff"
@@ -88,6 +89,13 @@ class TestOtherEnds:
         assert isinstance(outcome, Failed)
         assert codec.decode(outcome.body).last_error.type == "LeaseExpired"
         assert isinstance(policy.after_lost_worker(claimed(attempts=3)[0], at=5.0), Spent)
+
+    def test_a_lost_worker_with_a_task_of_a_newer_version_leaves_it_to_a_newer_worker(self):
+        newer = Claimed(Lease("t1", "tasks", "tok"), b'{"id":"t1","task_type":"x","schema":%d}' % (SCHEMA + 1))
+
+        outcome = policy.after_lost_worker(newer, at=5.0)
+
+        assert outcome == Snoozed(lease=newer.lease, delay_seconds=policy.NEWER_SCHEMA_DELAY_SECONDS)
 
     def test_a_lost_worker_with_an_undecodable_task_kills_it(self):
         broken = Claimed(Lease("t1", "tasks", "tok"), b"{")

@@ -116,5 +116,5 @@ def until(condition: Callable[[], bool], what: str, seconds: float = 30.0) -> No
 
 def _task(name: str, args: tuple[object, ...], fields: dict[str, object]) -> Task:
     payload = arguments.encode(args, {}, 1_000_000)
-    defaults: dict[str, object] = {"id": ids.new_id(), "max_retries": 3}
-    return Task(task_type=f"tests.process.tasks.{name}", payload=payload, **(defaults | fields))  # type: ignore[arg-type]
+    defaults: dict[str, object] = {"id": ids.new_id(), "task_type": f"tests.process.tasks.{name}", "max_retries": 3}
+    return Task(payload=payload, **(defaults | fields))  # type: ignore[arg-type]

@@ -6,7 +6,12 @@ SECRET_KEY = "only-for-tests"
 INSTALLED_APPS = ["queue_app", "tests.process.apps.ProcessConfig"]
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
 USE_TZ = True
-FORGEQUEUE = {"URL": os.environ.get("PROCESS_URL", "memory://"), "LEASE_SECONDS": 1.0, "MAX_ATTEMPTS": 4}
+FORGEQUEUE = {
+    "URL": os.environ.get("PROCESS_URL", "memory://"),
+    "PREFIX": os.environ.get("PROCESS_PREFIX", ""),
+    "LEASE_SECONDS": 1.0,
+    "MAX_ATTEMPTS": 4,
+}
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

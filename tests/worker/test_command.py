@@ -11,7 +11,9 @@ from queue_app.brokers.memory import MemoryBroker
 from queue_app.core.errors import StoreUnavailable
 from queue_app.core.states import State
 from queue_app.core.task import Task
-from tests.worker.kit import Faulty
+from queue_app.options import Options
+from queue_app.registry import Handler, Registry
+from tests.worker.kit import Faulty, lines
 
 
 @pytest.fixture
@@ -32,6 +34,21 @@ def test_a_burst_in_this_process(broker: Any) -> None:
     assert start.endswith("with 4 slots at memory://")
     assert end.endswith("ended: 1 attempts, 1 of them failed")
     assert broker.get("t1").state is State.DEAD
+
+
+def test_a_hard_limit_that_nobody_keeps_is_told(
+    broker: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = Registry()
+    for name, hard_timeout in (("free", None), ("limited", 60.0)):
+        options = Options(hard_timeout=hard_timeout)
+        registry.add(Handler(task_type=name, function=test_signals_are_given_back, options=options))
+    monkeypatch.setattr("queue_app.management.commands.runworker.handlers", registry)
+
+    call_command("runworker", "--burst", stdout=StringIO())
+
+    (line,) = lines(caplog, "hard_timeout is not kept")
+    assert line.endswith("types=['limited']")
 
 
 def test_the_store_is_asked_before_anything_begins(broker: Any) -> None:

@@ -40,7 +40,10 @@ class Caller:
 
     def run_apart(self, script: str, keys: tuple[str, ...], *arguments: Word) -> Reply:
         """Run a script that belongs to no queue."""
-        return self._connection.run([Call(load(script), keys, (self._now_word(), *arguments))])[0]
+        try:
+            return self._connection.run([Call(load(script), keys, (self._now_word(), *arguments))])[0]
+        except StoreRefused as error:
+            raise StoreRefused(f"{script} {' '.join(keys)}: {error}") from error
 
     def now(self) -> float:
         """The store's time; a testing broker's clock where it has one."""

@@ -99,14 +99,15 @@ def connect(url: str) -> Connection:
 
 
 @contextmanager
-def told_as_ours() -> Iterator[None]:
-    """Turns the library's errors into ours."""
+def told_as_ours(*command: object) -> Iterator[None]:
+    """Turns the library's errors into ours; a refused `command` is named with its key, which the server does not do."""
     try:
         yield
     except _UNAVAILABLE as error:
         raise StoreUnavailable(f"{type(error).__name__}: {error}") from error
     except redis.RedisError as error:
-        raise StoreRefused(str(error)) from error
+        about = f"{' '.join(map(str, command[:2]))}: " if command else ""
+        raise StoreRefused(f"{about}{error}") from error
 
 
 class Server:
@@ -133,7 +134,7 @@ class Server:
             return [_raised(reply) for reply in replies]
 
     def command(self, *words: str | bytes | int | float) -> Reply:
-        with told_as_ours():
+        with told_as_ours(*words):
             return _raised(self._exchange([words])[0])
 
     def block(self, lists: Sequence[str], timeout_seconds: float) -> str | None:
@@ -219,7 +220,7 @@ class Cluster:
         return [self._run_one(call) for call in calls]
 
     def command(self, *words: str | bytes | int | float) -> Reply:
-        with told_as_ours():
+        with told_as_ours(*words):
             reply = self._connected().execute_command(*words)
         # The library makes a dict of what HGETALL answers; from a server it comes flat, name after name.
         return [word for pair in reply.items() for word in pair] if isinstance(reply, dict) else reply

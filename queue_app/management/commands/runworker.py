@@ -20,6 +20,8 @@ from queue_app.runtime import get_broker
 from queue_app.worker.options import WorkerOptions, new_worker_name, queues_of
 from queue_app.worker.worker import SIGNALS, Worker
 
+logger = logging.getLogger("forgequeue.worker")
+
 
 def _number(kind: Callable[[str], float], lowest: float, highest: float) -> Callable[[str], Any]:
     """An argparse type: a number within limits."""
@@ -121,6 +123,8 @@ class Command(BaseCommand):
             f" with {options.concurrency} slots at {safe_url(settings.url)}"
         )
         self.stdout.flush()
+        if limited := [task_type for task_type in handlers.types() if handlers.find(task_type).options.hard_timeout]:
+            logger.warning("hard_timeout is not kept: a worker of one process has none to end types=%s", limited)
 
     def _say_end(self, worker: Worker) -> None:
         processed, failed = worker.runner.counts()
