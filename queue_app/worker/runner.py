@@ -162,6 +162,11 @@ class Runner:
             # Once more: the first ring may have woken our own waiter, which claims nothing any more.
             self._broker.ring(queue)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether some slot waits at the store now."""
+        return self.waiter.is_waiting
+
     # --- for the heart ------------------------------------------------------------------------------------------------
 
     def held_queues(self) -> list[str]:

@@ -18,7 +18,7 @@ from queue_app.worker.loop import Loop
 from queue_app.worker.options import WorkerOptions
 from queue_app.worker.outage import Complaints, OutageLog
 from queue_app.worker.slot import Slot
-from queue_app.worker.worker import Worker
+from queue_app.worker.worker import Worker, lone_worker
 
 LEASE = 10.0
 
@@ -75,7 +75,7 @@ class Kit:
     def another(self, **options: Any) -> Worker:
         """One more worker on the same store."""
         defaults = {"concurrency": 1, "lease_seconds": LEASE}
-        return Worker(
+        return lone_worker(
             self.broker,
             WorkerOptions(**(defaults | options)),
             find=self._find,

@@ -18,7 +18,8 @@ from queue_app.core.showing import safe_url
 from queue_app.registry import handlers
 from queue_app.runtime import get_broker
 from queue_app.worker.options import WorkerOptions, new_worker_name, queues_of
-from queue_app.worker.worker import SIGNALS, Worker
+from queue_app.worker.process import SIGNALS
+from queue_app.worker.worker import Crew, Worker, lone_worker
 
 logger = logging.getLogger("forgequeue.worker")
 
@@ -94,7 +95,7 @@ class Command(BaseCommand):
         if options["processes"]:
             raise CommandError("--processes takes only 0 for now: the worker is one process.")
         settings, broker = _reached()
-        worker = Worker(broker, _worker_options(settings, options), find=handlers.find)
+        worker = lone_worker(broker, _worker_options(settings, options), find=handlers.find)
         give_back: Callable[[], None] | None = None
         if threading.current_thread() is threading.main_thread():
             give_back = worker.take_signals()
@@ -126,7 +127,7 @@ class Command(BaseCommand):
         if limited := [task_type for task_type in handlers.types() if handlers.find(task_type).options.hard_timeout]:
             logger.warning("hard_timeout is not kept: a worker of one process has none to end types=%s", limited)
 
-    def _say_end(self, worker: Worker) -> None:
+    def _say_end(self, worker: Worker[Crew]) -> None:
         processed, failed = worker.runner.counts()
         self.stdout.write(f"worker {worker.options.name} ended: {processed} attempts, {failed} of them failed")
         self.stdout.flush()
