@@ -70,6 +70,7 @@ class Attempts:
             return _unreadable(claimed, error)
         if task.expires_at is not None and task.expires_at <= self._outlook.store_now():
             return policy.after_cancel(claimed, task, EXPIRED, started=False)
+        slot.seat.describe(task.task_type, now + task.hard_timeout if task.hard_timeout else 0.0)
         hygiene.tidy()
         handler: Handler | None = None
         result = b""

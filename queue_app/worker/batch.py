@@ -15,12 +15,18 @@ class Batch:
     """Whoever pops a task from `pending` owns it: the slot to start it, or whoever hands it back. There is no third
     way and no moment in between, so what was handed back is never started."""
 
-    __slots__ = ("asked", "marks", "pending", "queue", "token", "until")
+    __slots__ = ("asked", "begun", "claimed", "marks", "number", "pending", "queue", "token", "until")
 
     def __init__(self, queue: str, token: str, claimed: list[Claimed], *, until: float, asked: int) -> None:
         self.queue = queue
         self.token = token
+        self.claimed = claimed
+        """All of it, in the order in which it is started."""
         self.pending = deque(claimed)
+        self.number = 0
+        """Its number on the board, where there is one."""
+        self.begun = 0
+        """How many the slot has popped: the place in `claimed` of the next one."""
         self.asked = asked
         """For how many tasks the claim had asked."""
         self.until = until

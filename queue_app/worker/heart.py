@@ -7,16 +7,15 @@ somebody asked to cancel likewise. The runner takes both.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from queue_app.brokers.base import Broker
 from queue_app.core.answers import Beat
 from queue_app.core.errors import StoreRefused
-from queue_app.worker.batch import Batch
 from queue_app.worker.loop import Desk, Loop
 
-Holdings: TypeAlias = Sequence[tuple[str, Batch | None]]
-"""The name of each slot, with the batch that it works on."""
+Holdings: TypeAlias = Sequence[tuple[str, Any]]
+"""The name of each slot, with what the roster knows of the batch that it works on."""
 
 
 class Roster(Protocol):

@@ -14,6 +14,10 @@ LONGEST_WAIT_SECONDS = 5.0
 FOREIGN_WAIT_SECONDS = 1.0
 """The same where others push tasks and ring nobody."""
 DRAIN_SECONDS = 30.0
+CANCEL_GRACE_SECONDS = 10.0
+"""How long a handler may ignore that its task is cancelled, until its runner is ended."""
+STALL_SECONDS = 60.0
+"""How long a runner may be stopped (SIGSTOP) until it is ended."""
 CONCURRENCY = 4
 HEAVIEST = 1_000
 """The largest weight of a queue."""
@@ -62,6 +66,10 @@ class WorkerOptions:
     """None adapts it to the work."""
     lease_seconds: float = LEASE_SECONDS
     drain_seconds: float = DRAIN_SECONDS
+    processes: int = 0
+    """Runner processes; with 0 the worker is one process."""
+    cancel_grace_seconds: float = CANCEL_GRACE_SECONDS
+    stall_seconds: float = STALL_SECONDS
     burst: bool = False
     foreign_producers: bool = False
     log_each_task: bool = False

@@ -12,6 +12,7 @@ from queue_app.core.errors import ForgeQueueError, UndecodableBody
 from queue_app.core.outcomes import Outcome
 from queue_app.worker.attempt import Attempts
 from queue_app.worker.batch import CANCELLED, Batch
+from queue_app.worker.board import Seat
 from queue_app.worker.burst import Burst
 from queue_app.worker.handback import Handback
 from queue_app.worker.handling import Find
@@ -43,13 +44,15 @@ class Runner:
         outlook: Outlook,
         promoter: Promoter,
         all_idle: Callable[[], None],
+        seats: Sequence[Seat] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.name = options.name
         self._broker = broker
         self._options = options
         self._clock = clock
         self.is_draining = False
-        turns = Turns(options.queues, strict=options.strict, clock=clock)
+        self._turns = turns = Turns(options.queues, strict=options.strict, clock=clock)
         self.waiter: Waiter | Burst
         if options.burst:
             self.waiter = Burst(options.queue_names, promoter, slots=options.concurrency, all_idle=all_idle)
@@ -78,6 +81,7 @@ class Runner:
                 outlook=outlook,
                 attempts=self.attempts,
                 paused=self.paused,
+                seat=seats[number] if seats else None,
                 clock=clock,
             )
             for number in range(options.concurrency)
@@ -92,6 +96,11 @@ class Runner:
         self.watch.start()
         for slot in self.slots:
             slot.start()
+
+    @property
+    def quiet(self) -> set[str]:
+        """Reasons to claim nothing for now; what runs goes on. Whoever has one adds it and takes it away."""
+        return self._turns.quiet
 
     def drain(self) -> None:
         """Claim no more, hand back what has not been started, and let each slot end with what it runs."""

@@ -17,10 +17,11 @@ from queue_app.core import ids
 from queue_app.core.answers import Exchange, Held, Settled, Standing
 from queue_app.core.errors import StoreRefused
 from queue_app.core.lease import Claimed, Lease
-from queue_app.core.outcomes import Outcome, Released
+from queue_app.core.outcomes import Outcome, Released, Succeeded
 from queue_app.worker import hygiene
 from queue_app.worker.batch import LOST, SHUTDOWN, Batch
 from queue_app.worker.batching import batch_size
+from queue_app.worker.board import NoSeat, Seat
 from queue_app.worker.limit import SoftLimit
 from queue_app.worker.loop import Desk, Loop
 from queue_app.worker.options import WorkerOptions
@@ -105,10 +106,13 @@ class Slot(Loop):
         outlook: Outlook,
         attempts: Runs,
         paused: Callable[[str], None],
+        seat: Seat | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(f"slot-{number}", desk, clock=clock)
-        self.holder = f"{options.name}:{number}"
+        self.holder = holder_name(options.name, number)
+        self.seat: Seat = seat or NoSeat()
+        """Where others read what it does."""
         self._number = number
         self.batch: Batch | None = None
         self.running: Claimed | None = None
@@ -225,6 +229,8 @@ class Slot(Loop):
             return None
         self._call = None
         self._answered()
+        if not answer.claimed:
+            self.seat.clear()
         self._outlook.saw(call.queue, answer)
         if answer.settled:
             self._report(call, answer.settled)
@@ -248,7 +254,8 @@ class Slot(Loop):
         """The old one is closed for good, or holds something that nobody should renew."""
         old = self.holder
         self._renamed += 1
-        self.holder = f"{self._options.name}:{self._number}.{self._renamed}"
+        self.holder = holder_name(self._options.name, self._number, self._renamed)
+        self.seat.rename(self._renamed)
         logger.warning("holder goes on under another name holder=%s new=%s reason=%s", old, self.holder, reason)
 
     def _report(self, call: Call, settled: dict[str, Settled]) -> None:
@@ -265,17 +272,18 @@ class Slot(Loop):
         sent_at = call.sent_at or self._clock()
         until = sent_at + self._options.lease_seconds
         batch = Batch(call.queue, call.token, answer.claimed, until=until, asked=call.want)
+        self.seat.take(batch)
         self.batch = batch
         self._waiter.hand_on(self)
         self._turns.took(call.queue, call.want, len(answer.claimed))
         if self.is_draining:
             # Claimed by a call that had to be repeated.
-            self.outcomes.extend(Released(lease=claimed.lease) for claimed in batch.recall())
+            self.outcomes.extend(self._given_back(batch))
             return
         self._run_all(batch)
 
     def _run_all(self, batch: Batch) -> None:
-        pending, run, clock = batch.pending, self._attempts.run, self._clock
+        pending, run, clock, seat = batch.pending, self._attempts.run, self._clock, self.seat
         began = now = clock()
         count = 0
         while pending:
@@ -284,6 +292,10 @@ class Slot(Loop):
             except IndexError:
                 # Handed back between the two looks.
                 break
+            index = batch.begun
+            batch.begun += 1
+            if not seat.start(index, now):
+                continue
             self.started_at = now
             self.running = claimed
             if now < batch.until and not batch.marks:
@@ -292,10 +304,12 @@ class Slot(Loop):
                 outcome = self._run_with_care(claimed, batch, now)
             if outcome is not None:
                 self.outcomes.append(outcome)
+            seat.ended(index, plainly=type(outcome) is Succeeded and not outcome.body)
             count += 1
             now = clock()
         self.running = None
         self.processed += count
+        seat.count(self.processed, self.failed)
         self._size.ran(count, now - began, asked=batch.asked)
 
     def _go_on_after_defect(self) -> None:
@@ -373,6 +387,7 @@ class Slot(Loop):
         batch, running, limit = self.batch, self.running, self.limit
         if batch is None or running is None:
             return []
+        self._hear(batch)
         if limit is not None:
             limit.look(now)
         if now >= batch.until:
@@ -382,8 +397,24 @@ class Slot(Loop):
     def hand_over(self) -> list[Outcome]:
         """What waits behind the running task: finished ones to be delivered, and the others to be released."""
         batch = self.batch
-        waiting = batch.recall() if batch is not None else []
-        return [*popped(self.outcomes), *(Released(lease=claimed.lease) for claimed in waiting)]
+        waiting = self._given_back(batch) if batch is not None else []
+        return [*popped(self.outcomes), *waiting]
+
+    def _given_back(self, batch: Batch) -> list[Outcome]:
+        """What has not been started, to be released, unless whoever looks on has recalled it."""
+        seat = self.seat
+        return [
+            Released(lease=claimed.lease) for claimed in batch.recall() if seat.give_back(batch.claimed.index(claimed))
+        ]
+
+    def _hear(self, batch: Batch) -> None:
+        """What somebody outside this process has learnt about the batch."""
+        until, marks = self.seat.news(batch)
+        batch.until = max(batch.until, until)
+        for index, reason in marks:
+            task_id = batch.claimed[index].lease.task_id
+            if task_id not in batch.marks:
+                self.mark(batch, task_id, reason)
 
     def undelivered(self) -> list[Outcome]:
         """Every outcome that the store has not confirmed yet."""
@@ -396,6 +427,11 @@ class Slot(Loop):
         batch, running = self.batch, self.running
         if batch is not None and running is not None:
             self.mark(batch, running.lease.task_id, SHUTDOWN)
+
+
+def holder_name(worker: str, number: int, renamed: int = 0) -> str:
+    """What a slot is called in the store, under its first name or a further one."""
+    return f"{worker}:{number}.{renamed}" if renamed else f"{worker}:{number}"
 
 
 def popped(outcomes: deque[Outcome]) -> list[Outcome]:

@@ -37,6 +37,8 @@ class Turns:
         strict: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.quiet: set[str] = set()
+        """Why it is nobody's turn for now; empty when it is somebody's."""
         self._turns = {queue: _Turn(queue, weight) for queue, weight in queues}
         self._only = next(iter(self._turns.values())) if len(self._turns) == 1 else None
         self._strict = strict
@@ -49,6 +51,8 @@ class Turns:
         The share is charged at once, so that slots that choose at the same time choose differently; `took` says
         what it really was.
         """
+        if self.quiet:
+            return None
         if self._only is not None:
             return (
                 None if self._only.queue in tried or self.is_set_aside(self._only.queue) else (self._only.queue, want)
@@ -105,6 +109,8 @@ class Turns:
 
     def usable(self) -> list[str]:
         """The queues that are not left alone."""
+        if self.quiet:
+            return []
         now = self._clock()
         return [turn.queue for turn in self._turns.values() if turn.set_aside_until <= now]
 

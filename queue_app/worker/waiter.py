@@ -118,7 +118,7 @@ class Waiter:
             self._asking = False
         if rung is None:
             return self._after_lull(queues)
-        if self._is_closed:
+        if self._is_closed or self._turns.quiet:
             self._pass_on(rung, slot.holder)
             return []
         return [rung]

@@ -1,5 +1,7 @@
 """Tasks that write what they do into the effect ledger."""
 
+import ctypes
+import os
 import time
 
 from queue_app import TaskContext, task
@@ -30,3 +32,20 @@ def failing(context: TaskContext) -> None:
     """Fail."""
     note(context, "start")
     raise RuntimeError("as it should")
+
+
+@task(takes_context=True)
+def hold_the_interpreter(context: TaskContext, seconds: int) -> None:
+    """Let no other thread of this process run for a while."""
+    note(context, "start")
+    # PyDLL keeps the lock that CDLL would let go of.
+    ctypes.PyDLL(None).sleep(seconds)
+    note(context, "end")
+
+
+@task(takes_context=True, backoff=0.05)
+def kill_own_runner(context: TaskContext, number: int) -> None:
+    """End the process that runs this, as a fault in a C library would."""
+    note(context, "start")
+    os.kill(os.getpid(), number)
+    time.sleep(60)

@@ -65,7 +65,7 @@ def test_the_start_says_what_serves_which_queues_where(rig: Rig) -> None:
     line = worker.wait_for(" serves ")
 
     assert line.startswith(f"worker shop-{worker.pid}-")
-    assert line.endswith(f" serves mail:6, tasks:3 with 4 slots at {rig.engine.url}")
+    assert line.endswith(f" serves mail:6, tasks:3 with 1 × 4 slots at {rig.engine.url}")
     rig.workers.stop()
     assert worker.lines[-1].endswith("ended: 0 attempts, 0 of them failed")
 

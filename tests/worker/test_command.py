@@ -87,7 +87,7 @@ def test_signals_are_given_back(broker: Any) -> None:
         (["--lease", "0"], "'0' is not a number from 0.1"),
         (["--drain-timeout", "nan"], "'nan' is not a number from 0"),
         (["--name", "a b"], "'a b' is not"),
-        (["--processes", "2"], "--processes takes only 0 for now"),
+        (["--processes", "2"], "memory:// is this process alone: use --processes 0"),
     ],
 )
 def test_a_bad_option_is_one_line_that_names_it(arguments: list[str], words: str) -> None:

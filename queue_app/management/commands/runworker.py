@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from django.core.management import BaseCommand, CommandError
+from django.db import connections
 
 from queue_app.brokers.base import MAX_BATCH, Broker
 from queue_app.conf import Settings, get_settings
@@ -17,8 +18,15 @@ from queue_app.core.errors import ConfigurationError, InvalidArgument, InvalidNa
 from queue_app.core.showing import safe_url
 from queue_app.registry import handlers
 from queue_app.runtime import get_broker
-from queue_app.worker.options import WorkerOptions, new_worker_name, queues_of
+from queue_app.worker.options import (
+    CANCEL_GRACE_SECONDS,
+    STALL_SECONDS,
+    WorkerOptions,
+    new_worker_name,
+    queues_of,
+)
 from queue_app.worker.process import SIGNALS
+from queue_app.worker.supervisor import Supervisor, fork_loader
 from queue_app.worker.worker import Crew, Worker, lone_worker
 
 logger = logging.getLogger("forgequeue.worker")
@@ -81,8 +89,27 @@ class Command(BaseCommand):
             metavar="SECONDS",
             help="how long running tasks may go on after SIGTERM; then they are handed back, uncounted",
         )
+        add(
+            "--cancel-grace",
+            type=_number(float, 0, 86_400),
+            default=CANCEL_GRACE_SECONDS,
+            metavar="SECONDS",
+            help="how long a handler may ignore that its task was cancelled, until its runner is ended",
+        )
+        add(
+            "--stall-timeout",
+            type=_number(float, 1, 86_400),
+            default=STALL_SECONDS,
+            metavar="SECONDS",
+            help="how long a runner may be stopped (SIGSTOP) until it is ended",
+        )
         add("--lease", type=_number(float, 0.1, 86_400), metavar="SECONDS", help="how long a lease lasts")
-        add("--processes", type=_number(int, 0, 1_000), default=0, metavar="N", help="only 0 for now: one process")
+        add(
+            "--processes",
+            type=_number(int, 0, 1_000),
+            metavar="N",
+            help="runner processes, 1 unless said otherwise; 0 runs tasks in the worker's own process",
+        )
         add("--name", type=_text(new_worker_name), help="how the worker's name begins, instead of with the host's")
         add("--layer", help="of channels, together with channel names")
         add("channels", nargs="*", help="channel names: runs the command of channels instead")
@@ -92,10 +119,17 @@ class Command(BaseCommand):
         if options["channels"]:
             self._run_channels(options)
             return
-        if options["processes"]:
-            raise CommandError("--processes takes only 0 for now: the worker is one process.")
-        settings, broker = _reached()
-        worker = lone_worker(broker, _worker_options(settings, options), find=handlers.find)
+        settings = _settings()
+        processes = self._processes(options, settings)
+        worker_options = _worker_options(settings, options, processes)
+        worker: Worker[Crew]
+        if processes:
+            # Before anything is opened: what the runners inherit has to be clean.
+            connections.close_all()
+            board, loader = fork_loader(worker_options, find=handlers.find, get_broker=get_broker)
+            worker = Supervisor(_reached(settings), worker_options, board, loader)
+        else:
+            worker = lone_worker(_reached(settings), worker_options, find=handlers.find)
         give_back: Callable[[], None] | None = None
         if threading.current_thread() is threading.main_thread():
             give_back = worker.take_signals()
@@ -109,6 +143,16 @@ class Command(BaseCommand):
         if code:
             sys.exit(code)
 
+    def _processes(self, options: dict[str, Any], settings: Settings) -> int:
+        """How many runners. A call from Python, a test perhaps, forks nobody unless it says so."""
+        asked: int | None = options["processes"]
+        if settings.url == "memory://":
+            if asked:
+                raise CommandError("memory:// is this process alone: use --processes 0, or another URL.")
+            return 0
+        is_command = getattr(self, "_called_from_command_line", False)
+        return int(is_command) if asked is None else asked
+
     def _let_go_of_signals(self, give_back: Callable[[], None]) -> None:
         if not getattr(self, "_called_from_command_line", False):
             give_back()
@@ -121,10 +165,12 @@ class Command(BaseCommand):
         queues = ", ".join(queue if options.strict else f"{queue}:{weight}" for queue, weight in options.queues)
         self.stdout.write(
             f"worker {options.name} serves {queues}{' in this order' if options.strict else ''}"
-            f" with {options.concurrency} slots at {safe_url(settings.url)}"
+            f" with {_slots(options)} at {safe_url(settings.url)}"
         )
         self.stdout.flush()
-        if limited := [task_type for task_type in handlers.types() if handlers.find(task_type).options.hard_timeout]:
+        if not options.processes and (
+            limited := [task_type for task_type in handlers.types() if handlers.find(task_type).options.hard_timeout]
+        ):
             logger.warning("hard_timeout is not kept: a worker of one process has none to end types=%s", limited)
 
     def _say_end(self, worker: Worker[Crew]) -> None:
@@ -147,24 +193,34 @@ class Command(BaseCommand):
             raise CommandError(f"{error} {_hint(options)}") from None
 
 
+def _slots(options: WorkerOptions) -> str:
+    return f"{options.processes} × {options.concurrency} slots" if options.processes else f"{options.concurrency} slots"
+
+
 def _hint(options: dict[str, Any]) -> str:
     return f"{', '.join(options['channels'])}: names are channels; queues are named with --queues."
 
 
-def _reached() -> tuple[Settings, Broker]:
-    """The settings, and a broker whose store has answered. Fails fast, in one line."""
+def _settings() -> Settings:
     try:
-        settings = get_settings()
+        return get_settings()
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from None
+
+
+def _reached(settings: Settings) -> Broker:
+    """A broker whose store has answered. Fails fast, in one line."""
+    try:
         broker = get_broker()
         broker.now()
     except ConfigurationError as error:
         raise CommandError(str(error)) from None
     except (StoreUnavailable, StoreRefused) as error:
-        raise CommandError(f"the engine at {safe_url(get_settings().url)} does not answer: {error}") from None
-    return settings, broker
+        raise CommandError(f"the engine at {safe_url(settings.url)} does not answer: {error}") from None
+    return broker
 
 
-def _worker_options(settings: Settings, options: dict[str, Any]) -> WorkerOptions:
+def _worker_options(settings: Settings, options: dict[str, Any], processes: int) -> WorkerOptions:
     """What the command line says, and the settings where it says nothing."""
 
     def given(name: str, otherwise: Any) -> Any:
@@ -178,6 +234,9 @@ def _worker_options(settings: Settings, options: dict[str, Any]) -> WorkerOption
         batch_size=given("batch_size", settings.batch_size),
         lease_seconds=given("lease", settings.lease_seconds),
         drain_seconds=given("drain_timeout", settings.drain_timeout),
+        processes=processes,
+        cancel_grace_seconds=options["cancel_grace"],
+        stall_seconds=options["stall_timeout"],
         burst=options["burst"],
         foreign_producers=settings.foreign_producers,
         log_each_task=settings.log_each_task,
