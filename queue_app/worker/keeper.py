@@ -78,6 +78,8 @@ class Keeper(Loop):
 
     def close(self) -> None:
         """The loader ends, too."""
+        self._woken.close()
+        self._wakes.close()
         if self._loader is not None:
             self._loader.close()
 
