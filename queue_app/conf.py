@@ -37,6 +37,7 @@ class Settings:
     """Goes before every key: several installations on one server."""
     default_queue: str = DEFAULT_QUEUE
     """Where tasks go that name no queue."""
+    processes: int = 1
     concurrency: int = 4
     """Slots of a worker."""
     batch_size: int | None = None
@@ -140,6 +141,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     "EMBEDDED_DIR": values.folder,
     "PREFIX": values.prefix,
     "DEFAULT_QUEUE": values.queue,
+    "PROCESSES": values.whole(0, 1_000),
     "CONCURRENCY": values.whole(1, 1_000),
     "BATCH_SIZE": values.optional(values.whole(1, 1_000), "to adapt it to the work"),
     "LEASE_SECONDS": values.seconds(0.1, 86_400),

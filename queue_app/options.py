@@ -39,8 +39,7 @@ class Choices(TypedDict, total=False):
     timeout: Seconds | None
     """The soft limit of one attempt: then SoftTimeLimit is raised in it, or an `async def` is cancelled. It counts."""
     hard_timeout: Seconds | None
-    """The hard limit of one attempt: then the process that runs it is ended. A worker of one process has none to end:
-    it says so when it starts."""
+    """The hard limit of one attempt: then the runner process that it runs in is ended, whatever it is doing."""
     keep_result: Seconds | None
     """How long the result is kept after success. Without it a task that succeeded leaves no trace."""
     tags: Sequence[str] | None

@@ -108,7 +108,7 @@ class Command(BaseCommand):
             "--processes",
             type=_number(int, 0, 1_000),
             metavar="N",
-            help="runner processes, 1 unless said otherwise; 0 runs tasks in the worker's own process",
+            help="runner processes; 0 runs tasks in the worker's own process",
         )
         add("--name", type=_text(new_worker_name), help="how the worker's name begins, instead of with the host's")
         add("--layer", help="of channels, together with channel names")
@@ -150,8 +150,9 @@ class Command(BaseCommand):
             if asked:
                 raise CommandError("memory:// is this process alone: use --processes 0, or another URL.")
             return 0
-        is_command = getattr(self, "_called_from_command_line", False)
-        return int(is_command) if asked is None else asked
+        if asked is None:
+            return settings.processes if getattr(self, "_called_from_command_line", False) else 0
+        return asked
 
     def _let_go_of_signals(self, give_back: Callable[[], None]) -> None:
         if not getattr(self, "_called_from_command_line", False):
