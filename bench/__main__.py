@@ -8,21 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from bench import document, engine, machine
-from bench.contenders import FLOOR, OURS, chosen
+from bench.contenders import BULLMQ, FLOOR, OURS, chosen
+from bench.contenders import peers as others
 from bench.engine import Engine
 from bench.errors import BenchError, Unavailable
 from bench.files import DOCUMENT, cache_folder, memory_folder
 from bench.marks import MarksFile
 from bench.measures.base import Lab, Trial
 from bench.measures.depth import Depth
-from bench.measures.drain import Drain
+from bench.measures.drain import WHERE, Drain, OtherEngine
+from bench.measures.due import Due
+from bench.measures.enqueue import Enqueue
 from bench.measures.idle import Idle
 from bench.measures.latency import Latency
 from bench.options import Options, parse
 from bench.peers.base import Peer
 from bench.results import Results, now
-from bench.schedule import run_all
+from bench.schedule import expected_seconds, run_all
 from bench.tables import tables
+from queue_app.core.errors import ConfigurationError
+
+SINGLES = {OURS.key, FLOOR.key, *(peer.key for peer in others())}
+"""Who enqueues, waits and idles: everybody at one setting."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,39 +52,50 @@ def measure(options: Options) -> Results:
     machine.require_linux()
     cache = cache_folder(options.cache)
     (cache / "logs").mkdir(exist_ok=True)
-    peers = install(chosen(list(options.contenders)), cache) if "drain" in options.only else []
-    with _engine(options, cache) as server, memory_folder() as memory:
-        results = _results(options, cache, header(options, server, peers))
-        lab = Lab(engine=server, marks=MarksFile(Path(memory) / "marks"), logs=cache / "logs")
-        run_all(trials(options, peers), results, lab, rounds=options.rounds, repeats=options.repeats)
+    peers, left_out = install(chosen(list(options.contenders)), cache)
+    with _engine(options, cache) as server, _embedded(cache) as embedded, memory_folder() as memory:
+        results = _results(options, cache, header(options, server, peers, left_out))
+        lab = Lab(engine=server, marks=MarksFile(Path(memory) / "marks"), logs=cache / "logs", embedded=embedded)
+        wanted = trials(options, peers)
+        print(f"about {expected_seconds(wanted, options.rounds) / 60:.0f} minutes on a quiet machine")
+        run_all(wanted, results, lab, rounds=options.rounds, repeats=options.repeats)
     return results
 
 
-def install(peers: Sequence[Peer], cache: Path) -> list[Peer]:
-    """Make everybody's environment; who cannot run here is named and left out."""
-    able = []
+def install(peers: Sequence[Peer], cache: Path) -> tuple[list[Peer], dict[str, str]]:
+    """Make everybody's environment; who can run here, and for the others why not, by label."""
+    able, left_out = [], {}
     for peer in peers:
         try:
             peer.install(cache)
         except Unavailable as error:
             print(f"{peer.label} is left out: {error}")
+            left_out[peer.label] = str(error)
         else:
             able.append(peer)
-    return able
+    return able, left_out
 
 
 def trials(options: Options, peers: Sequence[Peer]) -> list[Trial]:
     """What was asked for, in the order of a pass."""
+    singles = [peer for peer in peers if peer.key in SINGLES]
+    engines = [peer for peer in peers if peer.key in (OURS.key, BULLMQ.key, FLOOR.key)]
     made: dict[str, list[Trial]] = {
         "drain": [Drain(peer, options.tasks) for peer in peers],
-        "latency": [Latency(peer, options.latency_tasks) for peer in (OURS, FLOOR)],
-        "idle": [Idle(OURS, options.idle_seconds)],
+        "engines": [OtherEngine(peer, options.tasks, where) for where in WHERE for peer in engines],
+        "enqueue": [
+            *(Enqueue(peer, options.enqueued, in_bulk=False) for peer in singles),
+            *(Enqueue(peer, options.bulk, in_bulk=True) for peer in singles if peer.has_bulk),
+        ],
+        "latency": [Latency(peer, options.latency_tasks) for peer in singles],
+        "idle": [Idle(peer, options.idle_seconds) for peer in singles if peer is not FLOOR],
         "depth": [Depth(OURS, depth, options.drained) for depth in options.depths],
+        "due": [Due(OURS, options.due)],
     }
     return [trial for kind, some in made.items() if kind in options.only for trial in some]
 
 
-def header(options: Options, server: Engine, peers: Sequence[Peer]) -> dict[str, Any]:
+def header(options: Options, server: Engine, peers: Sequence[Peer], left_out: dict[str, str]) -> dict[str, Any]:
     """The first line of the results: what was measured, on what."""
     versions = dict(machine.interpreters())
     for peer in (OURS, *peers):
@@ -89,6 +107,10 @@ def header(options: Options, server: Engine, peers: Sequence[Peer]) -> dict[str,
         "latency_tasks": options.latency_tasks,
         "idle_seconds": options.idle_seconds,
         "drained": options.drained,
+        "enqueued": options.enqueued,
+        "bulk": options.bulk,
+        "due": options.due,
+        "left_out": left_out,
         "engine": server.version,
         "persistence": server.persistence,
         "machine": machine.describe(),
@@ -117,6 +139,20 @@ def _engine(options: Options, cache: Path) -> Iterator[Engine]:
         yield engine.attached(options.redis_url)
         return
     with engine.started(options.redis_server, cache) as server:
+        yield server
+
+
+@contextmanager
+def _embedded(cache: Path) -> Iterator[Engine | None]:
+    """A server of the kind that `embedded://` starts, with the settings of the other; None where there is none."""
+    try:
+        from queue_app.brokers.redis.embedded import binary
+
+        program = binary()
+    except ConfigurationError:
+        yield None
+        return
+    with engine.started(str(program), cache) as server:
         yield server
 
 

@@ -11,7 +11,7 @@ from bench.sampler import NOISY_CORES
 TEMPLATE = ROOT / "bench" / "document.md"
 FULL_TASKS = 50_000
 FULL_ROUNDS = 5
-KINDS = ("drain", "latency", "idle", "depth")
+KINDS = ("drain", "enqueue", "enqueue-bulk", "latency", "idle", "depth", "due")
 
 
 def shortcomings(results: Results) -> str:
@@ -37,6 +37,13 @@ def render(results: Results) -> str:
         noisy=NOISY_CORES,
         goals=tables.goals_table(results).markdown(),
         drain=tables.drain_table(results).markdown(),
+        engines=tables.engines_table(results).markdown(),
+        enqueued=f"{header['enqueued']:,}",
+        bulk=f"{header['bulk']:,}",
+        due_tasks=f"{header['due']:,}",
+        enqueue=tables.enqueue_table(results).markdown(),
+        due=tables.due_table(results).markdown(),
+        left_out=left_out(results),
         latency=tables.latency_table(results).markdown(),
         idle=tables.idle_table(results).markdown(),
         idle_calls=idle_calls(results),
@@ -46,6 +53,12 @@ def render(results: Results) -> str:
         engine=f"{header['engine']}, {header['persistence']}",
         versions=", ".join(f"{name} {number.lstrip('v')}" for name, number in header["versions"].items()),
     )
+
+
+def left_out(results: Results) -> str:
+    """Who could not be measured, and why."""
+    missing = [f"- {label}: left out, {reason}" for label, reason in results.header["left_out"].items()]
+    return "\n".join(missing) or "- Nobody was left out."
 
 
 def settings(results: Results) -> str:

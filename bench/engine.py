@@ -59,10 +59,17 @@ class Engine:
             self.client.flushdb()
             return
         self.client.flushall()
+        if self.client.config_get("appendonly")["appendonly"] == "no":
+            self.client.config_resetstat()
+            return
         self.client.bgrewriteaof()
         while self._is_rewriting():
             time.sleep(0.02)
         self.client.config_resetstat()
+
+    def used_memory(self) -> int:
+        """Bytes that the server's data takes."""
+        return int(self.client.info("memory")["used_memory"])
 
     def script_seconds(self) -> float:
         """Time spent in scripts since the last reset, by the server's own clock."""
@@ -87,6 +94,12 @@ class Engine:
             connection.disconnect()
             self.client.connection_pool.release(connection)
         return calls
+
+    def ping_seconds(self) -> float:
+        """How long the server takes to answer a PING now."""
+        began = time.perf_counter()
+        self.client.ping()
+        return time.perf_counter() - began
 
     def _is_rewriting(self) -> bool:
         state = self.client.info("persistence")

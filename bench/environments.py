@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,17 +13,34 @@ from bench.processes import install
 OLDEST_NODE = 18
 
 
-def make_venv(folder: Path, requirements: Path) -> Path:
-    """A venv of this Python with exactly `requirements`; returns its interpreter. Made anew when either changed."""
+def make_venv(folder: Path, requirements: Path, base: Path | None = None) -> Path:
+    """A venv of this Python, or of `base`, with exactly `requirements`; returns its interpreter. Made anew when either
+    changed."""
     python = folder / "bin" / "python"
-    stamp = _stamp(requirements.read_bytes(), sys.version.encode())
+    base = base or Path(sys.executable)
+    stamp = _stamp(requirements.read_bytes(), str(base).encode(), sys.version.encode())
     if _is_fresh(folder, stamp):
         return python
     log = _emptied(folder)
-    install([sys.executable, "-m", "venv", str(folder)], folder.parent, log)
+    install([str(base), "-m", "venv", str(folder)], folder.parent, log)
     install([str(python), "-m", "pip", "install", "--quiet", "-r", str(requirements)], folder, log)
     _keep(folder, stamp)
     return python
+
+
+def newest_python() -> Path:
+    """The newest interpreter that is found. Raises Unavailable where none is 3.12 or newer."""
+    names = [shutil.which(f"python3.{minor}") for minor in range(20, 11, -1)]
+    homes = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"), key=_minor_version, reverse=True)
+    for candidate in [*(Path(name) for name in names if name), *homes]:
+        check = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))"
+        if not subprocess.run([candidate, "-c", check], capture_output=True, check=False).returncode:
+            return candidate
+    raise Unavailable("Python 3.12 or newer was not found")
+
+
+def _minor_version(python: Path) -> int:
+    return int(python.parts[-3].split(".")[1])
 
 
 def make_node_modules(folder: Path, source: Path) -> Path:

@@ -51,10 +51,31 @@ def goals(results: Results) -> list[Goal]:
         Goal("drain, batch 1, × BullMQ at concurrency 4", 0.4, ratio(results, "ours-b1", "bullmq-c4"), times, True),
         Goal("latency p50", 1.0, figure(results, "latency/ours", "p50_ms"), milliseconds),
         Goal("latency p99", 3.0, figure(results, "latency/ours", "p99_ms"), milliseconds),
+        Goal("latency p50, × the quickest peer's", 1.0, latency_ratio(results), times),
+        Goal("enqueue one by one, × a bare EVALSHA", 0.8, enqueue_ratio(results, "enqueue", "floor"), times, True),
+        Goal(
+            "enqueue in bulk, × BullMQ's addBulk", 1.5, enqueue_ratio(results, "enqueue-bulk", "bullmq-c4"), times, True
+        ),
+        Goal("two runners, × one", 1.2, ratio(results, "ours-p2", "ours"), times, True),
+        Goal("300,000 due at once: longest PING", 50.0, figure(results, "due/300000", "ping_max_ms"), milliseconds),
         Goal("idle: calls to Redis", 1.0, figure(results, "idle/ours", "calls_per_s"), per_second),
         Goal("idle: processor", 0.005, idle_share(results), percent),
         Goal("depth: change of a task's cost, 10,000 to 1,000,000", FLAT, depth_change(results), percent),
     ]
+
+
+def latency_ratio(results: Results) -> float | None:
+    """Our median p50 over the smallest of the peers'."""
+    kinds = {record.trial for record in results.records if record.trial.startswith("latency/")}
+    theirs = [figure(results, trial, "p50_ms") for trial in kinds - {"latency/ours", "latency/floor"}]
+    mine, measured = figure(results, "latency/ours", "p50_ms"), [each for each in theirs if each]
+    return mine / min(measured) if mine and measured else None
+
+
+def enqueue_ratio(results: Results, kind: str, against: str) -> float | None:
+    """Our tasks per second over those of another."""
+    mine, theirs = (figure(results, f"{kind}/{key}", "tasks_per_s") for key in ("ours", against))
+    return mine / theirs if mine and theirs else None
 
 
 def ratio(results: Results, contender: str, against: str) -> float | None:

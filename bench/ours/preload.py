@@ -1,6 +1,7 @@
-"""Enqueue the tasks 0 … BENCH_TASKS-1 in bulk."""
+"""Enqueue the tasks 0 … BENCH_TASKS-1 in bulk, due at BENCH_DUE_AT where that is given."""
 
 import os
+from datetime import UTC, datetime
 
 import django
 
@@ -15,8 +16,10 @@ def main() -> None:
     from queue_app import enqueue_many
 
     total = int(os.environ["BENCH_TASKS"])
+    due_at = os.environ.get("BENCH_DUE_AT")
+    what = noop.using(run_after=datetime.fromtimestamp(float(due_at), UTC)) if due_at else noop
     for start in range(0, total, SLICE):
-        enqueue_many((noop, (index,)) for index in range(start, min(start + SLICE, total)))
+        enqueue_many((what, (index,)) for index in range(start, min(start + SLICE, total)))
 
 
 if __name__ == "__main__":

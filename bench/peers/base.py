@@ -33,6 +33,10 @@ class Peer(ABC):
     key: str
     label: str
     setting: str
+    most_tasks: int | None = None
+    """So many are enough for a steady rate; None drains as many as the others of the first rank."""
+    has_bulk: bool = False
+    """Whether it has a call that enqueues many."""
 
     @abstractmethod
     def install(self, cache: Path) -> None:
@@ -49,3 +53,11 @@ class Peer(ABC):
     @abstractmethod
     def worker(self, load: Load) -> Command:
         """A command that runs tasks until it gets SIGTERM."""
+
+    @abstractmethod
+    def sender(self, load: Load, sends: Path, every_seconds: float) -> Command:
+        """Enqueues the tasks one by one with a pause between them, and marks in `sends` when each call began."""
+
+    @abstractmethod
+    def enqueuer(self, load: Load, sends: Path, *, in_bulk: bool) -> Command:
+        """Enqueues the tasks as fast as one client can, and marks when that began and ended: 0 and `load.tasks`."""

@@ -1,4 +1,4 @@
-"""ForgeQueue: one worker in one process, four threads. And the floor: the same scripts in a bare loop."""
+"""ForgeQueue: one worker with one runner, four threads. And the floor: the same scripts in a bare loop."""
 
 import sys
 from collections.abc import Mapping
@@ -19,13 +19,16 @@ LIBRARIES = ("Django", "redis", "hiredis", "msgspec")
 class Ours(Peer):
     """`manage.py runworker` with a fixed batch, or with default settings."""
 
+    has_bulk = True
+
     def __init__(self, batch: int | None = None) -> None:
         """`batch` None: the size adapts."""
         self.batch = batch
         self.key = "ours" if batch is None else f"ours-b{batch}"
         self.label = "ForgeQueue, default settings" if batch is None else f"ForgeQueue, batch {batch}"
         how = "adaptive batch" if batch is None else f"--batch-size {batch}"
-        self.setting = f"1 process, {CONCURRENCY} threads, {how}"
+        self.setting = f"supervisor and 1 runner process, {CONCURRENCY} threads, {how}"
+        self.processes = 1
 
     def install(self, cache: Path) -> None:
         """It is what the benchmark itself runs on."""
@@ -41,16 +44,44 @@ class Ours(Peer):
     def worker(self, load: Load) -> Command:
         """The command of the documentation."""
         batch = () if self.batch is None else ("--batch-size", str(self.batch))
-        options = ("--processes", "0", "--concurrency", str(CONCURRENCY), *batch, "--queues", "tasks")
-        return _python(load, "manage.py", "runworker", *options)
+        slots = ("--processes", str(self.processes), "--concurrency", str(CONCURRENCY))
+        return _python(load, "manage.py", "runworker", *slots, *batch, "--queues", "tasks")
 
     def sender(self, load: Load, sends: Path, every_seconds: float) -> Command:
         """Enqueues `load.tasks` tasks one by one, and writes down when."""
-        return self._sender(load, sends, every_seconds, through="task")
+        return self._sender(load, sends, "task", str(every_seconds))
 
-    def _sender(self, load: Load, sends: Path, every_seconds: float, *, through: str) -> Command:
-        command = _python(load, "-m", "bench.ours.sender", str(every_seconds), through)
+    def enqueuer(self, load: Load, sends: Path, *, in_bulk: bool) -> Command:
+        """`enqueue`, or `enqueue_many` with 1,000 at a time."""
+        return self._sender(load, sends, "bulk" if in_bulk else "single")
+
+    def _sender(self, load: Load, sends: Path, *arguments: str) -> Command:
+        command = _python(load, "-m", "bench.ours.sender", *arguments)
         return replace(command, env={**command.env, "BENCH_MARKS": str(sends)})
+
+
+class OursAlone(Ours):
+    """Default settings in one process."""
+
+    def __init__(self) -> None:
+        """No supervisor."""
+        super().__init__()
+        self.key = "ours-p0"
+        self.label = "ForgeQueue, one process"
+        self.setting = f"--processes 0: 1 process, {CONCURRENCY} threads, adaptive batch"
+        self.processes = 0
+
+
+class OursTwice(Ours):
+    """Default settings with two runner processes."""
+
+    def __init__(self) -> None:
+        """A supervisor and two runners."""
+        super().__init__()
+        self.key = "ours-p2"
+        self.label = "ForgeQueue, two runners"
+        self.setting = f"supervisor and 2 runner processes, {CONCURRENCY} threads each, adaptive batch"
+        self.processes = 2
 
 
 class OursLogging(Ours):
@@ -83,9 +114,15 @@ class Floor(Ours):
         """The loop."""
         return _python(load, "-m", "bench.ours.floor", str(CONCURRENCY), str(FLOOR_BATCH))
 
+    has_bulk = False
+
     def sender(self, load: Load, sends: Path, every_seconds: float) -> Command:
         """The broker's enqueue, called as it is."""
-        return self._sender(load, sends, every_seconds, through="broker")
+        return self._sender(load, sends, "broker", str(every_seconds))
+
+    def enqueuer(self, load: Load, sends: Path, *, in_bulk: bool) -> Command:  # noqa: ARG002 - it has no bulk call
+        """The bare command of an enqueue, EVALSHA with all its arguments made beforehand."""
+        return self._sender(load, sends, "bare")
 
 
 def _python(load: Load, *arguments: str) -> Command:

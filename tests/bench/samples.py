@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from bench.files import ROOT
@@ -16,6 +17,10 @@ HEADER = {
     "latency_tasks": 200,
     "idle_seconds": 20.0,
     "drained": 20_000,
+    "enqueued": 5_000,
+    "bulk": 20_000,
+    "due": 300_000,
+    "left_out": {"A peer, 4 workers": "node was not found"},
     "engine": "Redis 7.0.15",
     "persistence": "appendonly yes, appendfsync everysec",
     "machine": {"processor": "a processor", "cores": "2", "memory": "23 GiB", "system": "a Linux"},
@@ -43,6 +48,8 @@ def drained(contender: str, rate: float, *, noise_cores: float = 0.0, lost: floa
         engine_cores=0.5,
         lost=lost,
         doubled=0,
+        tasks=50_000,
+        task_bytes=300,
     )
 
 
@@ -67,6 +74,15 @@ class Script(Peer):
     def worker(self, load: Load) -> Command:
         """The lines, then a long sleep, as a worker waits."""
         return self._python(load, self._lines + "\nimport time; time.sleep(60)")
+
+    def sender(self, load: Load, sends: Path, every_seconds: float) -> Command:
+        """Nothing to enqueue."""
+        return self._python(load, "pass")
+
+    def enqueuer(self, load: Load, sends: Path, *, in_bulk: bool) -> Command:
+        """The lines are those of the client here, and `sends` what it marks in."""
+        command = self._python(load, self._lines)
+        return replace(command, env={**command.env, "BENCH_MARKS": str(sends)})
 
     def _python(self, load: Load, lines: str) -> Command:
         start = "import os; from bench.mark import mark; tasks = range(int(os.environ['BENCH_TASKS']))\n"

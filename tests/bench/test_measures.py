@@ -6,7 +6,8 @@ from bench.errors import RunFailed
 from bench.measures import base, drain
 from bench.measures.base import Lab
 from bench.measures.depth import wall_us
-from bench.measures.drain import Drain
+from bench.measures.drain import EMBEDDED, WITHOUT_FILE, Drain, OtherEngine
+from bench.measures.enqueue import Enqueue
 from bench.measures.latency import WARM_UP, figures, percentile
 from tests.bench.samples import Script
 
@@ -42,6 +43,29 @@ def test_a_worker_that_stands_still_fails_its_run(lab: Lab, monkeypatch: pytest.
 
     with pytest.raises(RunFailed, match="stood still at 2 of 10"):
         Drain(Script("mark(0); mark(1)"), 10).run(lab)
+
+
+def test_an_enqueue_is_timed_between_its_two_marks(lab: Lab) -> None:
+    measured = Enqueue(Script("mark(0); import time; time.sleep(0.1); mark(50)"), 50, in_bulk=False).run(lab)
+
+    assert 100 < measured.figures["tasks_per_s"] < 500
+
+
+def test_a_client_that_does_not_come_to_its_end_has_measured_nothing(lab: Lab) -> None:
+    with pytest.raises(RunFailed, match="did not come to its end"):
+        Enqueue(Script("mark(0)"), 50, in_bulk=False).run(lab)
+
+
+def test_the_server_is_put_back_as_it_was(lab: Lab) -> None:
+    measured = OtherEngine(Script("for index in tasks: mark(index)"), 100, WITHOUT_FILE).run(lab)
+
+    assert measured.figures["tasks"] == 100
+    assert lab.engine.client.config_get("appendonly") == {"appendonly": "yes"}
+
+
+def test_a_server_that_is_not_there_is_told(lab: Lab) -> None:
+    with pytest.raises(RunFailed, match="is not installed"):
+        OtherEngine(Script(""), 100, EMBEDDED).run(lab)
 
 
 def test_percentiles_are_of_the_nearest_rank() -> None:

@@ -1,6 +1,7 @@
 """BullMQ 5: one Node process; its slots share a connection, and one script both finishes a job and takes the next."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from bench.environments import make_node_modules, node_pins
@@ -12,6 +13,8 @@ SOURCE = Path(__file__).resolve().parent
 
 class BullMQ(Peer):
     """One worker at `concurrency`."""
+
+    has_bulk = True
 
     def __init__(self, concurrency: int) -> None:
         """Nothing is installed yet."""
@@ -36,6 +39,18 @@ class BullMQ(Peer):
     def worker(self, load: Load) -> Command:
         """One process."""
         return self._node(load, "worker.mjs", str(self.concurrency))
+
+    def sender(self, load: Load, sends: Path, every_seconds: float) -> Command:
+        """`add`, awaited, at a pace."""
+        return self._marking(load, sends, "paced", str(every_seconds))
+
+    def enqueuer(self, load: Load, sends: Path, *, in_bulk: bool) -> Command:
+        """`add`, awaited, or `addBulk` with 1,000 at a time."""
+        return self._marking(load, sends, "bulk" if in_bulk else "single")
+
+    def _marking(self, load: Load, sends: Path, *arguments: str) -> Command:
+        command = self._node(load, "sender.mjs", *arguments)
+        return replace(command, env={**command.env, "BENCH_MARKS": str(sends)})
 
     def _node(self, load: Load, script: str, *arguments: str) -> Command:
         argv = ("node", str(self._folder / script), *arguments)

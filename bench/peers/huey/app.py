@@ -1,4 +1,4 @@
-"""The no-op task, for preload and worker alike."""
+"""The no-op task."""
 
 import os
 
@@ -15,7 +15,6 @@ def noop(index: int) -> None:
     mark(index)
 
 
-def enqueue_all() -> None:
-    """The tasks 0 … BENCH_TASKS-1, one by one."""
-    for index in range(int(os.environ["BENCH_TASKS"])):
-        noop(index)
+def enqueue(index: int) -> None:
+    """One."""
+    noop(index)

@@ -1,4 +1,4 @@
-"""The no-op actor, for preload and worker alike."""
+"""The no-op actor."""
 
 import os
 
@@ -16,7 +16,6 @@ def noop(index: int) -> None:
     mark(index)
 
 
-def enqueue_all() -> None:
-    """The tasks 0 … BENCH_TASKS-1, one by one."""
-    for index in range(int(os.environ["BENCH_TASKS"])):
-        noop.send(index)
+def enqueue(index: int) -> None:
+    """One."""
+    noop.send(index)

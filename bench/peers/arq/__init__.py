@@ -1,0 +1,1 @@
+"""arq in an environment of its own."""

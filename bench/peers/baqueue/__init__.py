@@ -1,0 +1,1 @@
+"""BaQueue in an environment of its own."""

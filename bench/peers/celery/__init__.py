@@ -1,0 +1,1 @@
+"""Celery in an environment of its own."""

@@ -1,0 +1,1 @@
+"""django-tasks-redis in an environment of its own."""

@@ -1,0 +1,1 @@
+"""RQ in an environment of its own."""

@@ -1,0 +1,1 @@
+"""SAQ in an environment of its own."""

@@ -1,0 +1,1 @@
+"""streaq in an environment of its own."""

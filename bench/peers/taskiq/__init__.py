@@ -1,0 +1,1 @@
+"""taskiq in an environment of its own."""
