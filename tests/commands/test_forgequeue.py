@@ -6,51 +6,16 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from queue_app.brokers.memory import MemoryBroker
 from queue_app.brokers.redis import RedisBroker, connect
-from queue_app.core import codec
-from queue_app.core.answers import Enqueue, WorkerRecord
+from queue_app.core.answers import WorkerRecord
 from queue_app.core.ids import new_id
-from queue_app.core.outcomes import Spent
 from queue_app.core.states import State
-from queue_app.core.task import AttemptError, Task
+from queue_app.core.task import Task
 from queue_app.management.verbs import VERBS
-from queue_app.management.verbs.base import table
+from queue_app.management.verbs.showing import table
 from queue_app.runtime import override
 from tests.client import samples  # noqa: F401 - brings tasks that are known here
-
-
-@pytest.fixture
-def broker():
-    with override(MemoryBroker()) as broker:
-        yield broker
-
-
-def forgequeue(*words):
-    out = StringIO()
-    call_command("forgequeue", *words, stdout=out)
-    return out.getvalue()
-
-
-def fails(*words):
-    with pytest.raises(CommandError) as failure:
-        forgequeue(*words)
-    return failure.value.returncode, str(failure.value)
-
-
-def put(broker, count=1, **fields):
-    tasks = [Task(**{"id": new_id(), "task_type": "send_email"} | fields) for _ in range(count)]
-    broker.enqueue_many([Enqueue(task=task) for task in tasks])
-    return [task.id for task in tasks]
-
-
-def kill(broker, count=1):
-    ids = put(broker, count)
-    error = AttemptError(attempt=1, type="SMTPTimeout", message="no\nanswer", at=0.0)
-    for claimed in broker.claim("tasks", holder="w", limit=count):
-        dead = Task(id=claimed.lease.task_id, task_type="send_email", attempts=1, errors=(error,))
-        broker.settle(Spent(lease=claimed.lease, body=codec.encode(dead)))
-    return ids
+from tests.commands.shell import fails, forgequeue, kill, put
 
 
 class TestStatus:
@@ -250,14 +215,14 @@ class TestDead:
 
         lines = forgequeue("dead", "list").splitlines()
 
-        assert lines[0].split() == ["ID", "QUEUE", "TYPE", "ATTEMPTS", "DIED", "ERROR"]
-        assert lines[1].split()[:4] == [task_id, "tasks", "send_email", "1"]
+        assert lines[0].split() == ["ID", "QUEUE", "STATE", "TYPE", "ATTEMPTS", "AT", "ERROR"]
+        assert lines[1].split()[:5] == [task_id, "tasks", "dead", "send_email", "1"]
         assert lines[1].endswith("SMTPTimeout: no answer")
 
     def test_as_json(self, broker):
         (task_id,) = kill(broker)
 
-        (dead,) = json.loads(forgequeue("dead", "list", "--json"))
+        (dead,) = json.loads(forgequeue("dead", "list", "--json"))["tasks"]
 
         assert dead["id"] == task_id
         assert dead["task"]["errors"][0]["type"] == "SMTPTimeout"
@@ -267,7 +232,7 @@ class TestDead:
         (claimed,) = broker.claim("tasks", holder="w")
         broker.dead_letter(claimed.lease, b"\xff")
 
-        assert "cannot decode" in forgequeue("dead", "list")
+        assert "cannot be decoded" in forgequeue("dead", "list")
         assert f"{task_id}: ready" in forgequeue("dead", "retry", task_id)
 
     def test_retry_puts_it_back_with_all_its_attempts(self, broker):

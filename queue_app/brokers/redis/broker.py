@@ -1,7 +1,7 @@
 """The broker on Redis: every change of state is one Lua script, and this class is how Python calls them."""
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -11,6 +11,7 @@ from queue_app.brokers.base import Broker, Decide
 from queue_app.brokers.redis import words
 from queue_app.brokers.redis.caller import Caller
 from queue_app.brokers.redis.connection import Connection, Reply
+from queue_app.brokers.redis.inspection import Inspection
 from queue_app.brokers.redis.keys import Keys
 from queue_app.core import codec
 from queue_app.core.answers import (
@@ -205,18 +206,27 @@ class RedisBroker(Broker):
 
     def sweep(self, queue: str, *, limit: int = base.MAX_BATCH) -> Moved:
         moved = words.to_moved(self._caller.run("sweep", queue, base.checked_limit(limit), base.HOLDER_CLOSED_SECONDS))
-        taken = self._take_over(queue)
+        taken = self.take_over(queue)
         self._finish_purges(queue, older_than=PURGE_OVERDUE_SECONDS)
         return Moved(count=moved.count + taken, more=moved.more or taken >= TAKEOVER_LIMIT)
 
-    def _take_over(self, queue: str) -> int:
-        """Move entries of the Go system's dead list, newest last, into ours."""
+    def take_over(self, queue: str) -> int:
+        """Move up to TAKEOVER_LIMIT entries of the Go system's dead list, oldest first, into ours; how many."""
         foreign = self._keys.structure(queue, "dead")
         entries = self._connection.command("LRANGE", foreign, -TAKEOVER_LIMIT, -1)
         moved = 0
         for entry in reversed(entries):
             moved += self._caller.run("takeover", queue, entry, words.id_of_entry(entry), self._keep_dead)
         return moved
+
+    def foreign_dead(self, queue: str) -> int:
+        """How many entries the Go system's dead list of a queue has."""
+        return int(self._connection.command("LLEN", self._keys.structure(queue, "dead")))
+
+    def disagreements(self) -> Iterator[str]:
+        """Walk every key of this installation; each disagreement in plain words. For people: it reads whole
+        structures, one after another, and on a store in use it may report what only moved."""
+        return Inspection(self._connection, self._keys).problems()
 
     # --- people -------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,10 @@ from functools import cached_property
 from queue_app.brokers.redis import words
 from queue_app.brokers.redis.connection import Connection
 from queue_app.brokers.redis.keys import STRUCTURES, Keys
+from queue_app.core.errors import StoreRefused
 
+SPACES = ("queue:", "task:", "finished:", "result:")
+"""What the names of our keys begin with, after the prefix, but for the few that are named in full."""
 _FINISHED = ("succeeded", "dead_ids", "cancelled")
 
 
@@ -62,11 +65,12 @@ class Inspection:
     def __init__(self, connection: Connection, keys: Keys) -> None:
         self._connection = connection
         self._keys = keys
-        self._all = set(self._scan())
         self._owned: set[str] = {keys.queues, keys.workers, f"{keys.workers}:seen", keys.paused}
+        self._all = set(self._scan())
+        self._of_another_type: list[str] = []
 
     def problems(self) -> Iterator[str]:
-        members = self._connection.command("SMEMBERS", self._keys.queues)
+        members = self._read_key("SMEMBERS", self._keys.queues)
         names = words.to_queues(members)
         for foreign in {member for member in members if member.decode("utf-8", "replace") not in names}:
             yield f"{self._keys.queues}: has {foreign!r}, which no queue can be called"
@@ -77,6 +81,7 @@ class Inspection:
             yield from self._check_places(contents)
             yield from self._check_companions(contents)
             yield from self._check_tombstones(contents)
+        yield from self._of_another_type
         for key in sorted(self._all - self._owned):
             yield f"{key}: no queue owns this key"
 
@@ -135,21 +140,38 @@ class Inspection:
         def of_type(kind: str) -> list[str]:
             return [structure for structure, its in STRUCTURES.items() if its == kind]
 
-        command = self._connection.command
+        read = self._read_key
         return QueueContents(
             name,
-            {each: _texts(command("LRANGE", key(each), 0, -1)) for each in of_type("list")},
-            {each: _scores(command("ZRANGE", key(each), 0, -1, "WITHSCORES")) for each in of_type("zset")},
-            {each: _fields(command("HGETALL", key(each))) for each in of_type("hash")},
+            {each: _texts(read("LRANGE", key(each), 0, -1)) for each in of_type("list")},
+            {each: _scores(read("ZRANGE", key(each), 0, -1, "WITHSCORES")) for each in of_type("zset")},
+            {each: _fields(read("HGETALL", key(each))) for each in of_type("hash")},
         )
 
+    def _read_key(self, command: str, key: str, *words: str | int) -> list[bytes]:
+        """What it holds; nothing when it is of another type, which is told at the end."""
+        try:
+            held: list[bytes] = self._connection.command(command, key, *words)
+        except StoreRefused as refusal:
+            self._of_another_type.append(f"{key}: is of another type ({refusal})")
+            return []
+        return held
+
     def _scan(self) -> Iterator[str]:
+        """Every key that is ours by its name; without a prefix others may keep theirs on the same server."""
+        prefix = self._keys.prefix
+        spaces = tuple(f"{prefix}{space}" for space in SPACES)
         cursor: bytes | int = 0
         while True:
-            cursor, found = self._connection.command("SCAN", cursor, "MATCH", f"{self._keys.prefix}*", "COUNT", 1000)
-            yield from _texts(found)
+            cursor, found = self._connection.command("SCAN", cursor, "MATCH", f"{_escaped(prefix)}*", "COUNT", 1000)
+            yield from (key for key in _texts(found) if key.startswith(spaces) or key in self._owned)
             if int(cursor) == 0:
                 return
+
+
+def _escaped(prefix: str) -> str:
+    """A prefix as a pattern: what a pattern would read otherwise is meant as it stands."""
+    return "".join(f"\\{char}" if char in "*?[]^-\\" else char for char in prefix)
 
 
 def _texts(reply: list[bytes]) -> list[str]:

@@ -10,7 +10,9 @@ from django.core.management.base import CommandError
 from queue_app.brokers.base import Broker
 from queue_app.client import SLICE, enqueue_many, prepare
 from queue_app.core.names import valid_task_type
-from queue_app.management.verbs.base import Options, Out, Verb
+from queue_app.management.verbs.base import Options, Out, Verb, takes_json
+from queue_app.management.verbs.progress import Progress
+from queue_app.management.verbs.showing import as_json
 from queue_app.prepared import PreparedTask
 from queue_app.registry import handlers
 
@@ -20,6 +22,10 @@ class Enqueue(Verb):
 
     name = "enqueue"
     help = "enqueue a task"
+    examples: tuple[str, ...] = (
+        """enqueue shop.tasks.send_receipt --args '[42]' --delay 60""",
+        """enqueue shop.tasks.send_receipt --args '{"order_id": 42}' --queue mail""",
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("task_type", metavar="type", help="the task type, as forgequeue.demo.echo")
@@ -37,22 +43,31 @@ class Enqueue(Verb):
         parser.add_argument("--priority", type=int, help="-100 to 100; larger runs first")
         parser.add_argument("--idempotency-key", metavar="KEY", help="a repeat with the same key creates nothing")
         parser.add_argument("--count", type=int, default=1, help="how many of them (default 1)")
+        takes_json(parser)
 
     def run(self, _broker: Broker, options: Options, out: Out) -> None:
         if options["count"] < 1:
             raise CommandError("--count takes 1 or more", returncode=2)
         task_type = valid_task_type(options["task_type"])
-        last, count = None, options["count"]
-        for size in _slices(count):
-            last = enqueue_many([_prepared(task_type, options) for _ in range(size)])[-1]
-        if last is not None:
-            known = "" if last.created else " (known already: nothing was created)"
-            out.write(
-                f"{last.id}{known}"
-                if count == 1
-                else f"enqueued {count} tasks of type {task_type}, the last is {last.id}"
-            )
-        if handlers.get(task_type) is None:
+        count = options["count"]
+        results = []
+        with Progress(count, "enqueueing") as progress:
+            for size in _slices(count):
+                results = enqueue_many([_prepared(task_type, options) for _ in range(size)])
+                progress.step(size)
+        last = results[-1]
+        is_handled = handlers.get(task_type) is not None
+        if options["json"]:
+            out.write(as_json({"id": last.id, "created": last.created, "count": count, "handled_here": is_handled}))
+            return
+        known = "" if last.created else " (known already: nothing was created)"
+        told = (
+            f"{last.id}{known}"
+            if count == 1
+            else f"enqueued {count:,} tasks of type {task_type}, the last is {last.id}"
+        )
+        out.write(told)
+        if not is_handled:
             out.write(f"note: nothing in this project handles {task_type}")
 
 
