@@ -123,7 +123,7 @@ class Act(Verb):
         states = self._states(options)
         counts = {(queue, state): broker.stats(queue).counts[state] for queue in queues for state in states}
         total = sum(counts.values())
-        question = f"{self._imperative} {counted(total, 'task')} ({' or '.join(states)}) of {', '.join(queues)}?"
+        question = f"{self._imperative} {counted(total, 'task')} ({_which(states)}) of {', '.join(queues)}?"
         asks = self.destroys or self.is_far_reaching
         if asks and total and not confirmed(question, is_sure=options["yes"]):
             raise CommandError("nothing was done", returncode=1)
@@ -185,6 +185,10 @@ def states_of(text: str, among: Sequence[State]) -> tuple[State, ...]:
         known = ", ".join(among)
         raise CommandError(f"--state takes {known}, not {', '.join(map(repr, wrong)) or 'nothing'}", returncode=2)
     return tuple(state for state in among if state in words)
+
+
+def _which(states: Sequence[State]) -> str:
+    return "in any state" if len(states) == len(State) else " or ".join(states)
 
 
 def _numbers(tally: Tally) -> dict[str, int]:
