@@ -1,7 +1,8 @@
 """What `manage.py check` says about the queue.
 
 E001 FORGEQUEUE is no dict · E002 an unknown setting · E003 a value that cannot be used · W001 the embedded engine is
-not installed · W002 (with --deploy) a store of one process or machine · I001, W003 who has the command `runworker`.
+not installed · W002 (with --deploy) a store of one process or machine · W004 (with --deploy) one that may drop keys ·
+I001, W003 who has the command `runworker`.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from django.core import checks
 from django.core.management import find_commands, get_commands
 
 from queue_app.conf import KEYS, NAME, Problem, read_settings
+from queue_app.core.errors import ForgeQueueError
+from queue_app.runtime import get_broker
 
 APP = "queue_app"
 COMMAND = "runworker"
@@ -24,6 +27,7 @@ def register_all() -> None:
     checks.register(check_engine, "forgequeue")
     checks.register(check_command, "forgequeue")
     checks.register(check_deployed_store, "forgequeue", deploy=True)
+    checks.register(check_store, "forgequeue", deploy=True)
 
 
 def check_settings(**_: object) -> Sequence[checks.CheckMessage]:
@@ -59,6 +63,16 @@ def check_deployed_store(**_: object) -> Sequence[checks.CheckMessage]:
             id="forgequeue.W002",
         )
     ]
+
+
+def check_store(**_: object) -> Sequence[checks.CheckMessage]:
+    """What the store's own settings endanger; only where it answers, and only when a deployment is checked."""
+    try:
+        concerns = get_broker().concerns()
+    except ForgeQueueError:
+        # Settings have checks of their own, and whether the store is up is not one of them.
+        return []
+    return [checks.Warning(f"{concern[0].upper()}{concern[1:]}.", id="forgequeue.W004") for concern in concerns]
 
 
 def check_command(**_: object) -> Sequence[checks.CheckMessage]:

@@ -254,6 +254,10 @@ class Broker(ABC):
     def workers(self) -> list[WorkerRecord]:
         """The workers heard of lately, by name."""
 
+    def concerns(self) -> list[str]:
+        """What of the store's own settings endangers the promises, in plain words; nothing when all is well."""
+        return []
+
     @abstractmethod
     def close(self) -> None:
         """Let go of connections; a later call opens new ones."""

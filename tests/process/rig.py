@@ -115,6 +115,6 @@ def until(condition: Callable[[], bool], what: str, seconds: float = 30.0) -> No
 
 
 def _task(name: str, args: tuple[object, ...], fields: dict[str, object]) -> Task:
-    payload = arguments.encode(args, {}, 1_000_000)
+    payload = arguments.encode(args, {}, 2_000_000)
     defaults: dict[str, object] = {"id": ids.new_id(), "task_type": f"tests.process.tasks.{name}", "max_retries": 3}
     return Task(payload=payload, **(defaults | fields))  # type: ignore[arg-type]

@@ -49,3 +49,50 @@ def kill_own_runner(context: TaskContext, number: int) -> None:
     note(context, "start")
     os.kill(os.getpid(), number)
     time.sleep(60)
+
+
+@task(takes_context=True)
+def compute(context: TaskContext, seconds: float) -> None:
+    """Keep one processor busy in Python alone."""
+    note(context, "start")
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        sum(range(1_000))
+    note(context, "end")
+
+
+@task(takes_context=True)
+def tick(context: TaskContext) -> None:
+    """Say that it ran, in as few words as can be."""
+    note(context, "end")
+
+
+@task
+def echo(value: object, **named: object) -> list[object]:
+    """What arrived."""
+    return [repr(value), named]
+
+
+@task
+def doubled(text: str) -> str:
+    """More than arrived."""
+    return text + text
+
+
+@task
+def nowhere_near_a_number() -> float:
+    """What no JSON has a word for."""
+    return float("nan")
+
+
+@task(takes_context=True)
+def swallow(context: TaskContext, text: str) -> None:
+    """Take it, whatever it is."""
+    note(context, "start")
+    note(context, "end")
+
+
+@task
+def complain(size: int) -> None:
+    """At length."""
+    raise RuntimeError("x" * size)

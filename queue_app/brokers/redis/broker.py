@@ -387,6 +387,15 @@ class RedisBroker(Broker):
         replies: list[Reply] = self._caller.run_apart("announce", keys, base.WORKER_GONE_SECONDS, name, record)
         return sorted(replies)
 
+    def concerns(self) -> list[str]:
+        if self._connection.is_cluster:
+            return []
+        policy, limit = words.to_memory(self._connection.command("INFO", "memory"))
+        if policy == "noeviction":
+            return []
+        when = f"when it is full ({limit:,} bytes)" if limit else "as soon as it is given a maxmemory"
+        return [f"this Redis drops keys {when}, tasks too: set maxmemory-policy noeviction instead of {policy}"]
+
     def close(self) -> None:
         self._connection.close()
 

@@ -276,6 +276,12 @@ def to_recent(line: bytes) -> Recent | None:
         return None
 
 
+def to_memory(info: bytes) -> tuple[str, int]:
+    """The eviction policy and the limit, 0 for none, from INFO memory; noeviction where the server does not say."""
+    fields = dict(line.partition(":")[::2] for line in info.decode().splitlines() if ":" in line)
+    return fields.get("maxmemory_policy", "noeviction"), int(fields.get("maxmemory", 0))
+
+
 def to_worker(record: bytes, seen: bytes) -> WorkerRecord | None:
     """What a worker said of itself, and when; None for what this version cannot read."""
     try:

@@ -130,6 +130,8 @@ class Command(BaseCommand):
             worker = Supervisor(_reached(settings), worker_options, board, loader)
         else:
             worker = lone_worker(_reached(settings), worker_options, find=handlers.find)
+        for concern in worker.broker.concerns():
+            logger.warning("%s", concern)
         give_back: Callable[[], None] | None = None
         if threading.current_thread() is threading.main_thread():
             give_back = worker.take_signals()
