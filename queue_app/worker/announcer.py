@@ -62,7 +62,7 @@ class Announcer(Loop):
             pid=getpid(),
             version=self._version,
             queues=self._options.queue_names,
-            concurrency=self._options.concurrency,
+            concurrency=self._options.concurrency * max(self._options.processes, 1),
             started_at=self._started_at,
             draining=self._activity.is_draining,
             running=tuple(self._activity.running()),

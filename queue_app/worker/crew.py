@@ -59,6 +59,11 @@ class Member:
         """Its slots that hold a batch."""
         return ((seat, view) for seat in self.seats if (view := seat.view()) is not None)
 
+    def leave(self) -> None:
+        """Tell it to claim no more, and to end with what it runs."""
+        self.is_leaving = True
+        self.say(DRAIN)
+
     def say(self, word: bytes) -> None:
         """Send it a word. One that has gone hears nothing."""
         with suppress(OSError):
@@ -114,7 +119,7 @@ class Crew:
         self.members = {**self.members, serial: member}
         return member
 
-    def leave(self, member: Member, death: str) -> None:
+    def died(self, member: Member, death: str) -> None:
         """It is dead; its place is kept until its tasks have been looked after."""
         member.death = death
         member.line.close()
@@ -146,8 +151,7 @@ class Crew:
         """Tell each to claim no more and to end with what it runs; no new ones are born."""
         self.is_draining = True
         for member in self._everybody():
-            member.is_leaving = True
-            member.say(DRAIN)
+            member.leave()
         self.call_keeper()
 
     @property

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from queue_app.worker.batch import CANCELLED
 from queue_app.worker.board import View
-from queue_app.worker.child import DRAIN
 from queue_app.worker.crash import HARD_TIME_LIMIT, death_of
 from queue_app.worker.crew import Crew, Member
 from queue_app.worker.loader import Died, Loader, LoaderGone
@@ -25,6 +24,7 @@ RECALL_SECONDS = 0.5
 to it."""
 NEIGHBOUR_SECONDS = 10.0
 """How long the others in a runner that has to be ended may go on."""
+ENDED_WELL = death_of(0)
 YOUNG_SECONDS = 1.0
 """A runner that dies younger than this is not replaced at once."""
 
@@ -49,6 +49,8 @@ class Keeper(Loop):
         self._options: WorkerOptions = crew.options
         self._all_idle = all_idle
         self._serial = 0
+        self._ended_well = 0
+        """Runners of a burst that have found every queue empty: they are not replaced."""
         self._births = Retries()
         self._birth_at = 0.0
         self._stopped_since: dict[int, float] = {}
@@ -123,9 +125,10 @@ class Keeper(Loop):
         if member is None:
             return
         self._stopped_since.pop(member.serial, None)
-        self._crew.leave(member, death)
-        is_wanted = member.is_leaving or (self._options.burst and death == "exit code 0")
-        if is_wanted or member.is_cut_off or member.culprits:
+        self._crew.died(member, death)
+        found_nothing = self._options.burst and death == ENDED_WELL and not member.is_leaving
+        self._ended_well += found_nothing
+        if found_nothing or member.is_leaving or member.is_cut_off or member.culprits:
             logger.info("runner ended name=%s pid=%d death=%s", member.name, pid, death)
         else:
             logger.error("runner died name=%s pid=%d death=%s", member.name, pid, death)
@@ -133,13 +136,13 @@ class Keeper(Loop):
                 self._birth_at = self._clock() + self._births.failed()
             else:
                 self._births.succeeded()
-        if self._options.burst and not self._crew.members:
+        if self._ended_well >= self._options.processes:
             self._all_idle()
 
     # --- births -------------------------------------------------------------------------------------------------------
 
     def _bring_to_life(self, now: float) -> None:
-        if self._crew.is_draining or now < self._birth_at or (self._options.burst and self._serial >= self._wanted):
+        if self._crew.is_draining or now < self._birth_at:
             return
         while self._loader is not None and self._working() < self._wanted:
             place = self._crew.free_place()
@@ -152,11 +155,14 @@ class Keeper(Loop):
             except LoaderGone as error:
                 self._without_loader(error)
                 return
-            self._crew.join(self._serial, place, line)
+            member = self._crew.join(self._serial, place, line)
+            if self._crew.is_draining:
+                # Since we looked: whoever told the others did not see this one.
+                member.leave()
 
     @property
     def _wanted(self) -> int:
-        return self._options.processes
+        return self._options.processes - self._ended_well
 
     def _working(self) -> int:
         return sum(not member.is_leaving for member in self._crew.members.values())
@@ -198,8 +204,7 @@ class Keeper(Loop):
         )
         if member.kill_at is None:
             member.kill_at = self._clock() + NEIGHBOUR_SECONDS
-            member.is_leaving = True
-            member.say(DRAIN)
+            member.leave()
 
     def _end(self, member: Member, running: list[str], now: float) -> None:
         has_neighbours = not set(running) <= set(member.culprits)

@@ -220,6 +220,25 @@ def test_a_burst_ends_when_every_runner_has_found_nothing(rig: Rig) -> None:
     rig.check_conservation()
 
 
+def test_a_burst_goes_on_after_a_runner_was_killed(rig: Rig) -> None:
+    poison = rig.enqueue("kill_own_runner", int(signal.SIGKILL), max_retries=-1)
+    good = rig.enqueue_many([("work", (0.01,), 0.0, {})] * 20)
+
+    worker = rig.workers.start("--burst", "--concurrency", "1", wait=False)
+
+    assert worker.wait() == 0
+    rig.check_once(good)
+    assert rig.broker.get(poison).state is State.DEAD
+    rig.check_conservation()
+
+
+def test_a_worker_says_how_many_slots_all_its_runners_have(rig: Rig) -> None:
+    rig.workers.start("--processes", "2", "--concurrency", "3")
+    until(lambda: bool(rig.broker.workers()), "it said who it is")
+
+    assert rig.broker.workers()[0].concurrency == 6
+
+
 def test_a_loader_that_dies_ends_the_worker_in_good_order(rig: Rig) -> None:
     worker = rig.workers.start()
     task_id = rig.enqueue("work", 1.0)

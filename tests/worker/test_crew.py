@@ -51,7 +51,7 @@ class Stage:
 
     def die(self, death: str = "signal 9") -> None:
         """The runner dies, and what it held is looked after."""
-        self.crew.leave(self.member, death)
+        self.crew.died(self.member, death)
         self.recovery.run_once()
 
     def close(self) -> None:
@@ -225,7 +225,7 @@ def test_the_dead_are_not_forgotten_while_the_store_is_away(stage: Stage) -> Non
     stage.claim("a")
     stage.seats[0].start(0, 0.0)
     stage.broker.is_down = True
-    stage.crew.leave(stage.member, "signal 9")
+    stage.crew.died(stage.member, "signal 9")
 
     stage.recovery.step()
     assert stage.crew.dead == [stage.member]
@@ -237,7 +237,7 @@ def test_the_dead_are_not_forgotten_while_the_store_is_away(stage: Stage) -> Non
 
 
 def test_a_place_is_free_when_its_dead_are_looked_after(stage: Stage) -> None:
-    stage.crew.leave(stage.member, "signal 9")
+    stage.crew.died(stage.member, "signal 9")
     assert stage.crew.free_place() == 1
 
     stage.recovery.run_once()
