@@ -4,6 +4,7 @@ import logging
 import os
 import select
 import socket
+import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -182,6 +183,20 @@ class Keeper(Loop):
         if member.culprits:
             self._end(member, running, now)
         self._look_whether_it_is_stopped(member, now)
+        if not member.is_leaving and (reason := self._worn_out_by(member, now)):
+            logger.info("runner is replaced name=%s reason=%s", member.name, reason)
+            member.leave()
+
+    def _worn_out_by(self, member: Member, now: float) -> str:
+        """Why its time is over, or nothing."""
+        options = self._options
+        if options.max_tasks is not None and sum(seat.counts()[0] for seat in member.seats) >= options.max_tasks:
+            return f"it has run {options.max_tasks} tasks"
+        if options.max_seconds is not None and now - member.born_at >= options.max_seconds:
+            return f"it has run for {options.max_seconds:g} s"
+        if options.max_memory_bytes is not None and (held := resident_bytes(member.pid)) >= options.max_memory_bytes:
+            return f"it holds {held / 1e6:.0f} MB"
+        return ""
 
     def _convict(self, member: Member, view: View, now: float) -> None:
         """A handler that goes on though it may not ends with its runner."""
@@ -225,6 +240,17 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory that a process has in RAM; 0 where the system does not say, or the process has gone."""
+    try:
+        if Path("/proc/self/statm").exists():
+            return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        told = subprocess.run(["/bin/ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        return int(told.stdout or 0) * 1024
+    except (OSError, ValueError):
+        return 0
 
 
 def _is_stopped(pid: int) -> bool:

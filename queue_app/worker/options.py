@@ -70,6 +70,11 @@ class WorkerOptions:
     """Runner processes; with 0 the worker is one process."""
     cancel_grace_seconds: float = CANCEL_GRACE_SECONDS
     stall_seconds: float = STALL_SECONDS
+    max_tasks: int | None = None
+    """After so many attempts a runner is replaced; None for never, here and below."""
+    max_seconds: float | None = None
+    """After so long, and when it holds so much memory (resident, in bytes)."""
+    max_memory_bytes: int | None = None
     burst: bool = False
     foreign_producers: bool = False
     log_each_task: bool = False

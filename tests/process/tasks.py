@@ -61,6 +61,17 @@ def compute(context: TaskContext, seconds: float) -> None:
     note(context, "end")
 
 
+KEPT: list[bytes] = []
+
+
+@task(takes_context=True)
+def hoard(context: TaskContext, megabytes: int) -> None:
+    """Take memory and keep it."""
+    note(context, "start")
+    KEPT.append(os.urandom(1_000_000) * megabytes)
+    note(context, "end")
+
+
 @task(takes_context=True)
 def tick(context: TaskContext) -> None:
     """Say that it ran, in as few words as can be."""

@@ -239,6 +239,41 @@ def test_a_worker_says_how_many_slots_all_its_runners_have(rig: Rig) -> None:
     assert rig.broker.workers()[0].concurrency == 6
 
 
+def test_a_runner_is_replaced_after_so_many_tasks_and_nothing_is_lost(rig: Rig) -> None:
+    worker = rig.workers.start("--max-tasks", "20")
+    tasks = rig.enqueue_many([("work", (0.01,), 0.0, {})] * 200)
+
+    rig.wait_for_end(tasks, 20)
+
+    rig.check_once(tasks)
+    assert len({entry.pid for entry in rig.ledger.entries("start")}) >= 2
+    assert "runner is replaced" in worker.output
+    assert "runner died" not in worker.output
+    assert rig.workers.stop() == [0]
+    rig.check_conservation()
+
+
+def test_a_runner_is_replaced_after_so_long(rig: Rig) -> None:
+    worker = rig.workers.start("--max-time", "1")
+
+    worker.wait_for("reason=it has run for 1 s", 10)
+
+    rig.check_liveness()
+
+
+def test_a_runner_is_replaced_when_it_holds_so_much(rig: Rig) -> None:
+    worker = rig.workers.start("--max-memory", "200")
+    rig.check_liveness()
+    task_id = rig.enqueue("hoard", 300)
+    rig.wait_for_end([task_id], 10)
+
+    worker.wait_for("reason=it holds", 10)
+
+    rig.check_once([task_id])
+    rig.check_liveness()
+    assert rig.workers.stop() == [0]
+
+
 def test_a_loader_that_dies_ends_the_worker_in_good_order(rig: Rig) -> None:
     worker = rig.workers.start()
     task_id = rig.enqueue("work", 1.0)

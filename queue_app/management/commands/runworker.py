@@ -29,6 +29,9 @@ from queue_app.worker.process import SIGNALS
 from queue_app.worker.supervisor import Supervisor, fork_loader
 from queue_app.worker.worker import Crew, Worker, lone_worker
 
+OF_RUNNERS = ("max_tasks", "max_time", "max_memory")
+"""Options that mean nothing without runner processes."""
+
 logger = logging.getLogger("forgequeue.worker")
 
 
@@ -103,6 +106,14 @@ class Command(BaseCommand):
             metavar="SECONDS",
             help="how long a runner may be stopped (SIGSTOP) until it is ended",
         )
+        add("--max-tasks", type=_number(int, 1, 10**12), metavar="N", help="replace a runner after so many tasks")
+        add("--max-time", type=_number(float, 1, 10**9), metavar="SECONDS", help="replace a runner after so long")
+        add(
+            "--max-memory",
+            type=_number(int, 1, 10**9),
+            metavar="MB",
+            help="replace a runner that holds so many megabytes of memory",
+        )
         add("--lease", type=_number(float, 0.1, 86_400), metavar="SECONDS", help="how long a lease lasts")
         add(
             "--processes",
@@ -122,6 +133,8 @@ class Command(BaseCommand):
         settings = _settings()
         processes = self._processes(options, settings)
         worker_options = _worker_options(settings, options, processes)
+        if not processes and (of_runners := [name for name in OF_RUNNERS if options[name]]):
+            raise CommandError(f"--{of_runners[0].replace('_', '-')} is for runner processes, and there are none.")
         worker: Worker[Crew]
         if processes:
             # Before anything is opened: what the runners inherit has to be clean.
@@ -240,6 +253,9 @@ def _worker_options(settings: Settings, options: dict[str, Any], processes: int)
         processes=processes,
         cancel_grace_seconds=options["cancel_grace"],
         stall_seconds=options["stall_timeout"],
+        max_tasks=options["max_tasks"],
+        max_seconds=options["max_time"],
+        max_memory_bytes=options["max_memory"] and options["max_memory"] * 1_000_000,
         burst=options["burst"],
         foreign_producers=settings.foreign_producers,
         log_each_task=settings.log_each_task,
