@@ -24,7 +24,7 @@ from queue_app.worker.process import SIGNALS, Process
 from queue_app.worker.promoter import Promoter
 from queue_app.worker.runner import Runner
 
-DRAIN, STOP, QUIET, RESUME = b"drain\n", b"stop\n", b"quiet\n", b"resume\n"
+DRAIN, STOP = b"drain\n", b"stop\n"
 LOOK_SECONDS = 0.1
 
 logger = logging.getLogger("forgequeue.worker")
@@ -95,14 +95,11 @@ class RunnerProcess(Process):
         self.stop()
 
     def _obey(self, word: bytes) -> None:
+        """To stop is to be told once more while it drains."""
         if word in (DRAIN, STOP):
             self.stop()
         if word == STOP:
             self.stop()
-        if word == QUIET:
-            self.runner.quiet.add("told")
-        if word == RESUME:
-            self.runner.quiet.discard("told")
 
 
 class StandIn(Loop):
