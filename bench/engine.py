@@ -62,9 +62,10 @@ class Engine:
         if self.client.config_get("appendonly")["appendonly"] == "no":
             self.client.config_resetstat()
             return
+        # One that turning the file on has started has to end first.
+        self._wait_for_rewrite()
         self.client.bgrewriteaof()
-        while self._is_rewriting():
-            time.sleep(0.02)
+        self._wait_for_rewrite()
         self.client.config_resetstat()
 
     def used_memory(self) -> int:
@@ -100,6 +101,10 @@ class Engine:
         began = time.perf_counter()
         self.client.ping()
         return time.perf_counter() - began
+
+    def _wait_for_rewrite(self) -> None:
+        while self._is_rewriting():
+            time.sleep(0.02)
 
     def _is_rewriting(self) -> bool:
         state = self.client.info("persistence")

@@ -1,11 +1,11 @@
 """The order of measurements: pass after pass over all of them, so that a slow hour hits everybody alike."""
 
-import math
 from collections.abc import Callable, Sequence
 
 from bench.errors import RunFailed
 from bench.measures.base import Lab, Trial
 from bench.results import Record, Results, now
+from bench.summary import rounds_of
 
 Say = Callable[[str], None]
 MAX_FAILURES = 3
@@ -17,7 +17,7 @@ def run_all(
 ) -> None:
     """Measure each trial until it has `rounds` clean records, or has been tried `rounds + repeats` times."""
     for number in range(1, rounds + repeats + 1):
-        due = [trial for trial in trials if _is_due(trial, results, rounds_of(trial, rounds), repeats)]
+        due = [trial for trial in trials if _is_due(trial, results, rounds_of(trial.key, rounds), repeats)]
         if not due:
             return
         say(f"pass {number}: {len(due)} of {len(trials)} measurements")
@@ -27,14 +27,9 @@ def run_all(
             say("  " + line(record))
 
 
-def rounds_of(trial: Trial, rounds: int) -> int:
-    """How many clean runs it wants where so many were asked for."""
-    return math.ceil(rounds * trial.share)
-
-
 def expected_seconds(trials: Sequence[Trial], rounds: int) -> float:
     """About how long all of it takes on a quiet machine."""
-    return sum(trial.seconds * rounds_of(trial, rounds) for trial in trials)
+    return sum(trial.seconds * rounds_of(trial.key, rounds) for trial in trials)
 
 
 def measure(trial: Trial, lab: Lab) -> Record:

@@ -1,9 +1,12 @@
 """Medians over the clean records of a trial."""
 
+import math
 from dataclasses import dataclass
 from statistics import median
 
 from bench.results import Record, Results
+
+STEADY_KINDS = ("latency", "idle", "depth", "due")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,12 @@ class Summary:
         return [record.figures[name] for record in self.used]
 
 
+def rounds_of(trial: str, rounds: int) -> int:
+    """How many clean runs a trial wants where so many were asked for: fewer where it takes long and moves little."""
+    kind = trial.partition("/")[0]
+    return math.ceil(rounds * (0.6 if kind in STEADY_KINDS else 1.0))
+
+
 def summarize(results: Results, trial: str) -> Summary | None:
     """None when the trial gave no figure at all."""
     measured = [record for record in results.of(trial) if not record.error]
@@ -45,7 +54,7 @@ def summarize(results: Results, trial: str) -> Summary | None:
         failed=len(results.of(trial)) - len(measured),
         lost=_total(measured, "lost"),
         doubled=_total(measured, "doubled"),
-        wanted=int(results.header.get("rounds", 1)),
+        wanted=rounds_of(trial, int(results.header.get("rounds", 1))),
     )
 
 

@@ -83,8 +83,6 @@ class Trial(ABC):
     """Something to measure, again and again. `key` names it in the results."""
 
     key: str
-    share: float = 1.0
-    """Of the rounds that were asked for; what takes long and moves little needs fewer."""
     seconds: float = 10.0
     """About how long one takes."""
 

@@ -12,8 +12,6 @@ WARM_UP_SHARE = 0.1
 class Depth(Trial):
     """The first `drained` tasks of a queue of `depth`."""
 
-    share = 0.6
-
     def __init__(self, peer: Ours, depth: int, drained: int) -> None:
         """A queue shorter than `drained` is emptied."""
         self.peer = peer

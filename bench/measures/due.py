@@ -20,8 +20,6 @@ LEAD_SECONDS = 12.0
 class Due(Trial):
     """`tasks` delayed tasks, one moment, one worker that waits for it."""
 
-    share = 0.6
-
     def __init__(self, peer: Ours, tasks: int) -> None:
         """Nothing runs yet."""
         self.peer = peer

@@ -15,8 +15,6 @@ SETTLE_SECONDS = 3.0
 class Idle(Trial):
     """A worker that has run one task and then none for `seconds`."""
 
-    share = 0.6
-
     def __init__(self, peer: Peer, watched_seconds: float) -> None:
         """Nothing runs yet."""
         self.peer = peer

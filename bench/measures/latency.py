@@ -17,8 +17,6 @@ WARM_UP = 10
 class Latency(Trial):
     """One task each 50 ms, from a second process, to an idle worker."""
 
-    share = 0.6
-
     def __init__(self, peer: Peer, tasks: int) -> None:
         """Nothing runs yet."""
         self.peer = peer

@@ -12,7 +12,7 @@ from bench.files import ROOT, cache_folder
 from bench.goals import DEPTHS
 from bench.measures.drain import Drain
 from bench.options import parse
-from bench.schedule import rounds_of
+from bench.summary import rounds_of
 
 
 def test_the_defaults_are_those_of_the_goals() -> None:
@@ -62,7 +62,7 @@ def test_a_slow_peer_drains_as_many_as_it_says_are_enough() -> None:
 
 
 def test_what_moves_little_is_measured_in_fewer_rounds() -> None:
-    rounds = {trial.key: rounds_of(trial, 5) for trial in program.trials(parse([]), everybody())}
+    rounds = {trial.key: rounds_of(trial.key, 5) for trial in program.trials(parse([]), everybody())}
 
     assert (rounds["drain/ours"], rounds["latency/ours"], rounds["depth/10000"]) == (5, 3, 3)
 

@@ -18,6 +18,7 @@ from queue_app.testing.broker_contract.base import (
     claim,
     claim_one,
     counts,
+    fails,
     ids_of,
     listed,
     new_task,
@@ -318,6 +319,17 @@ class ClaimReplayContract(Contract):
 
         assert len(again) == 1
         assert again[0] in first
+
+    def test_a_task_that_was_reclaimed_and_waits_for_its_next_attempt_is_not_given_again(
+        self, broker: Broker, clock: FakeClock
+    ) -> None:
+        seed(broker, 2)
+        claim(broker, 2, token="k1", lease_seconds=1.0)
+        clock.advance(1)
+        broker.reclaim(QUEUE, fails)
+
+        assert broker.claim(QUEUE, holder="w:1", token="k1", limit=2) == []
+        assert counts(broker) == {"retrying": 2}
 
     def test_a_whole_exchange_may_be_sent_again(self, broker: Broker) -> None:
         seed(broker, 4)

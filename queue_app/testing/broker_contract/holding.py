@@ -238,6 +238,14 @@ class AbandonContract(Contract):
         assert counts(broker) == {"dead": 1, "ready": 2}
         assert totals(broker) == {"enqueued": 4, "succeeded": 1, "dead": 1, "released": 2}
 
+    def test_a_success_of_any_priority_that_is_settled_so_leaves_nothing(self, broker: Broker) -> None:
+        claimed = running_one(broker, priority=7)
+
+        broker.abandon(QUEUE, ["w:1"], [Succeeded(lease=claimed.lease)])
+
+        assert broker.find(claimed.lease.task_id) is None
+        assert counts(broker) == {}
+
     def test_outcomes_that_are_refused_are_told(self, broker: Broker) -> None:
         claimed = running_one(broker)
         broker.ack(claimed.lease)
