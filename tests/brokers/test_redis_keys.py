@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from queue_app.brokers.base import HOLDER_CLOSED_SECONDS
 from queue_app.brokers.redis import RedisBroker, connect, embedded
 from queue_app.brokers.redis.connection import IDLE_LINES
 from queue_app.brokers.redis.inspection import inspect
@@ -319,6 +320,15 @@ def test_a_body_of_another_type_is_no_body_and_stops_nobody(broker, connection, 
     claimed = broker.claim("tasks", holder="w:1", limit=5)
 
     assert claimed[-1].lease.task_id == "t2"
+
+
+def test_names_that_were_closed_long_ago_are_swept(broker, connection, clock):
+    broker.abandon("tasks", ["w:1", "w:2"])
+    clock.advance(HOLDER_CLOSED_SECONDS + 1)
+
+    broker.sweep("tasks")
+
+    assert connection.command("EXISTS", Keys().structure("tasks", "closed")) == 0
 
 
 def run_one_that_dies(broker, queue):
