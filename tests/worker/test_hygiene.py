@@ -63,6 +63,11 @@ def query() -> None:
         cursor.execute("SELECT 1")
 
 
+def close_for_good() -> None:
+    """Of this thread. Django does not close one in memory, and Python tells of that wherever it happens to notice."""
+    connections["scratch"].connection.close()
+
+
 def test_tasks_that_use_no_database_cost_no_look_at_connections(kit: Kit, looks: list[int]) -> None:
     for _ in range(3):
         kit.enqueue()
@@ -120,8 +125,7 @@ def test_a_transaction_that_a_handler_left_open_does_not_reach_the_next_tasks(
     for task_type in ("leaves open", "looks", "looks"):
         kit.enqueue(task_type)
 
-    # Django does not close one in memory, and Python tells of it wherever it happens to notice.
-    on_a_slots_thread(kit, lambda: connections["scratch"].connection.close())
+    on_a_slots_thread(kit, close_for_good)
 
     assert seen == [(False, True), (False, True)]
 
