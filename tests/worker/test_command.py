@@ -87,6 +87,7 @@ def test_signals_are_given_back(broker: Any) -> None:
         (["--lease", "0"], "'0' is not a number from 0.1"),
         (["--drain-timeout", "nan"], "'nan' is not a number from 0"),
         (["--name", "a b"], "'a b' is not"),
+        (["--cancel-grace", "5"], "--cancel-grace is for runner processes"),
         (["--max-tasks", "5"], "--max-tasks is for runner processes"),
         (["--processes", "2"], "memory:// is this process alone: use --processes 0"),
     ],

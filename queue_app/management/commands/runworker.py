@@ -29,7 +29,7 @@ from queue_app.worker.process import SIGNALS
 from queue_app.worker.supervisor import Supervisor, fork_loader
 from queue_app.worker.worker import Crew, Worker, lone_worker
 
-OF_RUNNERS = ("max_tasks", "max_time", "max_memory")
+OF_RUNNERS = ("cancel_grace", "stall_timeout", "max_tasks", "max_time", "max_memory")
 """Options that mean nothing without runner processes."""
 
 logger = logging.getLogger("forgequeue.worker")
@@ -95,16 +95,14 @@ class Command(BaseCommand):
         add(
             "--cancel-grace",
             type=_number(float, 0, 86_400),
-            default=CANCEL_GRACE_SECONDS,
             metavar="SECONDS",
-            help="how long a handler may ignore that its task was cancelled, until its runner is ended",
+            help="how long a handler may ignore that its task was cancelled, until its runner is ended (default 10)",
         )
         add(
             "--stall-timeout",
             type=_number(float, 1, 86_400),
-            default=STALL_SECONDS,
             metavar="SECONDS",
-            help="how long a runner may be stopped (SIGSTOP) until it is ended",
+            help="how long a runner may be stopped (SIGSTOP) until it is ended (default 60)",
         )
         add("--max-tasks", type=_number(int, 1, 10**12), metavar="N", help="replace a runner after so many tasks")
         add("--max-time", type=_number(float, 1, 10**9), metavar="SECONDS", help="replace a runner after so long")
@@ -133,7 +131,7 @@ class Command(BaseCommand):
         settings = _settings()
         processes = self._processes(options, settings)
         worker_options = _worker_options(settings, options, processes)
-        if not processes and (of_runners := [name for name in OF_RUNNERS if options[name]]):
+        if not processes and (of_runners := [name for name in OF_RUNNERS if options[name] is not None]):
             raise CommandError(f"--{of_runners[0].replace('_', '-')} is for runner processes, and there are none.")
         worker: Worker[Crew]
         if processes:
@@ -251,8 +249,8 @@ def _worker_options(settings: Settings, options: dict[str, Any], processes: int)
         lease_seconds=given("lease", settings.lease_seconds),
         drain_seconds=given("drain_timeout", settings.drain_timeout),
         processes=processes,
-        cancel_grace_seconds=options["cancel_grace"],
-        stall_seconds=options["stall_timeout"],
+        cancel_grace_seconds=given("cancel_grace", CANCEL_GRACE_SECONDS),
+        stall_seconds=given("stall_timeout", STALL_SECONDS),
         max_tasks=options["max_tasks"],
         max_seconds=options["max_time"],
         max_memory_bytes=options["max_memory"] and options["max_memory"] * 1_000_000,
