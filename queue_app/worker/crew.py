@@ -7,6 +7,7 @@ is asked for anything. Who keeps the runners alive is the keeper, what becomes o
 import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -99,6 +100,8 @@ class Crew:
         self.dead: list[Member] = []
         """Those whose tasks have not been looked after yet."""
         self.is_draining = False
+        self.births = threading.Lock()
+        """Held from the decision that there should be one more until it is a member: who drains sees all of them."""
         self.call_keeper: Callable[[], None] = lambda: None
         self.call_recovery: Callable[[], None] = lambda: None
         self._clock = clock
@@ -149,7 +152,8 @@ class Crew:
 
     def drain(self) -> None:
         """Tell each to claim no more and to end with what it runs; no new ones are born."""
-        self.is_draining = True
+        with self.births:
+            self.is_draining = True
         for member in self._everybody():
             member.leave()
         self.call_keeper()

@@ -143,23 +143,26 @@ class Keeper(Loop):
     # --- births -------------------------------------------------------------------------------------------------------
 
     def _bring_to_life(self, now: float) -> None:
-        if self._crew.is_draining or now < self._birth_at:
-            return
-        while self._loader is not None and self._working() < self._wanted:
-            place = self._crew.free_place()
-            if place is None:
-                return
-            self._serial += 1
-            self._crew.board.open(place)
-            try:
-                line = self._loader.fork(self._serial, place)
-            except LoaderGone as error:
-                self._without_loader(error)
-                return
-            member = self._crew.join(self._serial, place, line)
-            if self._crew.is_draining:
-                # Since we looked: whoever told the others did not see this one.
-                member.leave()
+        with self._crew.births:
+            while (
+                (loader := self._loader) is not None
+                and self._may_bear(now)
+                and (place := self._crew.free_place()) is not None
+            ):
+                self._bear(loader, place)
+
+    def _may_bear(self, now: float) -> bool:
+        return not self._crew.is_draining and now >= self._birth_at and self._working() < self._wanted
+
+    def _bear(self, loader: Loader, place: int) -> None:
+        self._serial += 1
+        self._crew.board.open(place)
+        try:
+            line = loader.fork(self._serial, place)
+        except LoaderGone as error:
+            self._without_loader(error)
+        else:
+            self._crew.join(self._serial, place, line)
 
     @property
     def _wanted(self) -> int:
