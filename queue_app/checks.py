@@ -19,6 +19,7 @@ from queue_app.runtime import get_broker
 
 APP = "queue_app"
 COMMAND = "runworker"
+OWN_STORES = ("memory://", "embedded://")
 
 
 def register_all() -> None:
@@ -67,6 +68,9 @@ def check_deployed_store(**_: object) -> Sequence[checks.CheckMessage]:
 
 def check_store(**_: object) -> Sequence[checks.CheckMessage]:
     """What the store's own settings endanger; only where it answers, and only when a deployment is checked."""
+    if read_settings()[0].url in OWN_STORES:
+        # Nobody else sets it up; and a check starts no engine.
+        return []
     try:
         concerns = get_broker().concerns()
     except ForgeQueueError:

@@ -78,3 +78,10 @@ def test_checks_are_registered_once():
     checks.register_all()
 
     assert len(check_registry.registry.get_checks(include_deployment_checks=True)) == count
+
+
+def test_a_check_of_a_deployment_starts_no_engine(settings, monkeypatch):
+    settings.FORGEQUEUE = {"URL": "embedded://"}
+    monkeypatch.setattr(checks, "get_broker", lambda: pytest.fail("a check asked for the store"))
+
+    assert checks.check_store() == []
