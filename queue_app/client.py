@@ -86,7 +86,8 @@ def prepare(
     **choices: Unpack[Choices],
 ) -> PreparedTask:
     """A task by its type for `enqueue_many`. Raises what `enqueue` does at once."""
-    handler = handlers.get(valid_task_type(task_type))
+    task_type = valid_task_type(task_type)
+    handler = handlers.get(task_type)
     chosen = options.choose(handler.options if handler is not None else NO_OPTIONS, choices)
     if payload is None:
         payload = _encoded(handler, tuple(args), dict(kwargs or {}))

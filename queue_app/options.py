@@ -13,7 +13,7 @@ import msgspec
 from queue_app import moments
 from queue_app.core.backoff import Backoff, BackoffCallable, Kind, backoff_rule
 from queue_app.core.errors import InvalidArgument
-from queue_app.core.names import is_unicode, valid_idempotency_key, valid_queue
+from queue_app.core.names import is_unicode, plain_text, valid_idempotency_key, valid_queue
 from queue_app.core.showing import shown
 from queue_app.core.task import to_max_retries
 
@@ -172,7 +172,8 @@ def _tags(value: Any) -> dict[str, Any]:
         raise InvalidArgument(
             f"tags={shown(value)} is no list of up to {MOST_TAGS} words of 1 to {LONGEST_TAG} characters"
         )
-    return {"tags": tuple(sorted(value) if isinstance(value, (set, frozenset)) else value)}
+    tags = map(plain_text, value)
+    return {"tags": tuple(sorted(tags) if isinstance(value, (set, frozenset)) else tags)}
 
 
 def _is_tag(tag: Any) -> bool:
@@ -215,13 +216,14 @@ def _on_commit(value: Any) -> dict[str, Any]:
 def _using(value: Any) -> dict[str, Any]:
     if value is not None and (not isinstance(value, str) or not value):
         raise InvalidArgument(f"using={shown(value)} is not the alias of a database")
-    return {"using": value}
+    return {"using": None if value is None else plain_text(value)}
 
 
 def _whole(name: str, value: Any, lowest: int, highest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
         raise InvalidArgument(f"{name}={shown(value)} is not a whole number from {lowest} to {highest}")
-    return value
+    # A member of an IntEnum has a name where a number is wanted.
+    return int(value)
 
 
 _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {

@@ -14,7 +14,7 @@ from django.conf import settings as django_settings
 
 from queue_app.core.backoff import Backoff, backoff_rule
 from queue_app.core.errors import InvalidArgument, InvalidName
-from queue_app.core.names import valid_queue
+from queue_app.core.names import plain_text, valid_queue
 from queue_app.core.retention import Retention
 from queue_app.core.showing import shown
 
@@ -102,7 +102,7 @@ def prefix(value: object) -> str:
     """What goes before every key."""
     if not isinstance(value, str) or not _PREFIX.fullmatch(value):
         raise _wrong(value, "up to 100 letters, digits, '_', '.', ':' or '-', such as \"shop:\"")
-    return value
+    return plain_text(value)
 
 
 def folder(value: object) -> Path:

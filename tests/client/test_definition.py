@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import enum
 import functools
 import importlib
 import inspect
@@ -250,6 +251,27 @@ def test_options_are_stored_with_the_task():
     assert (stored.queue, stored.priority, stored.tags) == ("mail", 7, ("a", "b"))
     assert (stored.max_attempts, stored.timeout, stored.hard_timeout, stored.keep_result) == (None, 30, 60, 60)
     assert stored.backoff.delays == (1.0, 5.0)
+
+
+class Line(str, enum.Enum):  # noqa: UP042 - a StrEnum has its value in a key, too
+    MAIL = "mail"
+
+
+class Urgency(enum.IntEnum):
+    HIGH = 50
+
+
+def test_a_member_of_an_enum_is_stored_as_what_it_stands_for(store):
+    chosen = {"queue_name": Line.MAIL, "priority": Urgency.HIGH, "tags": {Line.MAIL}, "idempotency_key": Line.MAIL}
+
+    result = add.using(**chosen).enqueue(1)
+    by_type = queue_app.enqueue(Line.MAIL, queue_name=Line.MAIL)
+
+    stored = store.get(result.id).task
+    assert (stored.queue, stored.priority, stored.tags, stored.idempotency_key) == ("mail", 50, ("mail",), "mail")
+    assert {type(stored.queue), type(stored.priority), *map(type, stored.tags)} == {str, int}
+    assert result.id == add.using(queue_name="mail", idempotency_key="mail").enqueue(1).id
+    assert (type(result.queue), type(by_type.task_type)) == (str, str)
 
 
 def test_none_goes_back_to_what_the_settings_say():

@@ -41,6 +41,16 @@ class TestNames:
     def test_a_task_type_may_have_colons_and_a_local_part(self):
         assert names.valid_task_type("shop.tasks:send.<locals>") == "shop.tasks:send.<locals>"
 
+    @pytest.mark.parametrize(
+        "rule", [names.valid_queue, names.valid_task_type, names.valid_task_id, names.valid_idempotency_key]
+    )
+    def test_a_name_with_two_texts_is_the_one_that_was_checked(self, rule):
+        class Name(str):
+            def __str__(self):
+                return "another"
+
+        assert f"{rule(Name('mail'))}" == "mail"
+
     @pytest.mark.parametrize("key", ["", "x" * 201, None, 5])
     def test_an_idempotency_key_is_text_of_some_length(self, key):
         with pytest.raises(InvalidName, match="idempotency key"):

@@ -266,7 +266,8 @@ class RedisBroker(Broker):
 
     def pause(self, queue: str | None = None) -> None:
         if queue is not None:
-            self._register(valid_queue(queue))
+            queue = valid_queue(queue)
+            self._register(queue)
             self._connection.command("SET", self._keys.structure(queue, "paused"), "1")
             return
         for flag in self._flags_of_all():
