@@ -1,7 +1,8 @@
 """Task types and their handlers: one registry per process, filled by @task and @handler as modules are imported."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 from queue_app import arguments
@@ -16,6 +17,13 @@ from queue_app.options import NO_OPTIONS, Options
 
 class DuplicateHandler(ForgeQueueError):
     """Two functions want to handle one task type; the message names both places."""
+
+
+class HandlerNotRun(ForgeQueueError, TypeError):
+    """The handler has only been made ready: what it returned would have to be awaited, or iterated over."""
+
+
+_YET_TO_RUN = frozenset({CoroutineType, GeneratorType, AsyncGeneratorType})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +64,35 @@ class Handler:
         return f"{'.'.join(self.origin)}{where}"
 
     def call(self, task: Task, context: Any = None) -> Any:
-        """Run it with what the task carries; a coroutine when it is async. Raises what it does, or InvalidArgument."""
+        """Run it with what the task carries; a coroutine when it is async.
+
+        Raises what it does, InvalidArgument for a payload that it cannot take, and HandlerNotRun.
+        """
         if self.is_raw:
-            payload = task.payload or b""
-            return self.function(context, payload) if self.takes_context else self.function(payload)
-        args, kwargs = arguments.decode(task.payload)
-        return self.function(context, *args, **kwargs) if self.takes_context else self.function(*args, **kwargs)
+            args: Sequence[Any] = (task.payload or b"",)
+            kwargs: dict[str, Any] = {}
+        else:
+            args, kwargs = arguments.decode(task.payload)
+        value = self.function(context, *args, **kwargs) if self.takes_context else self.function(*args, **kwargs)
+        if type(value) in _YET_TO_RUN and not self.is_async:
+            # A decorator hid from @task what the function is: nothing of it has run, and to ack that would lose it.
+            raise _not_run(self, value)
+        return value
 
     def encode_result(self, value: Any) -> bytes:
         """The bytes to keep of what `call` returned. Never raises: what cannot be kept is replaced by the reason."""
         return arguments.encode_result(value, get_settings().max_payload_bytes)
+
+
+def _not_run(handler: Handler, value: Any) -> HandlerNotRun:
+    what = type(value).__name__
+    if not isinstance(value, AsyncGeneratorType):
+        # Or Python warns of it, long after and without its name.
+        value.close()
+    return HandlerNotRun(
+        f"{handler.place} returned a {what}, so nothing of it has run; a decorator around an async def has to be an "
+        "async def itself, and a handler may not yield"
+    )
 
 
 class Registry:

@@ -18,7 +18,7 @@ from queue_app import Backoff, Context, handler, task
 from queue_app.core.errors import InvalidArgument, InvalidName
 from queue_app.decorators import InvalidTask
 from queue_app.functions import TaskFunction
-from queue_app.registry import DuplicateHandler, Registry, handlers
+from queue_app.registry import DuplicateHandler, HandlerNotRun, Registry, handlers
 from tests.client import samples
 from tests.client.samples import add, add_later, count, count_later, send
 
@@ -345,6 +345,25 @@ async def test_an_object_that_is_called_can_be_a_handler():
     found = handlers.find("tests.object")
     assert found.is_async
     assert await found.call(add.prepare(1).task) == add.prepare(1).task.payload
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "async def send(number):\n    raise SystemExit",
+        "def send(number):\n    yield",
+        "async def send(number):\n    yield",
+    ],
+    ids=["coroutine", "generator", "async generator"],
+)
+@pytest.mark.parametrize("door", ["task(name='tests.hidden')", "handler('tests.hidden')"])
+def test_what_a_decorator_hides_from_us_is_not_taken_for_done(source, door):
+    made(f"import functools\n{source}\nplain = functools.wraps(send)(lambda *args: send(*args))\n{door}(plain)")
+
+    with pytest.raises(
+        HandlerNotRun, match=r"shop_tasks\.send \(shop_tasks\.py:\d+\) returned a .*nothing of it has run"
+    ):
+        handlers.find("tests.hidden").call(add.prepare(1).task)
 
 
 # --- public names -----------------------------------------------------------------------------------------------------
