@@ -1,6 +1,7 @@
 """One attempt: from what was claimed to the outcome that the store is told."""
 
 import logging
+import os
 import time
 import traceback
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from queue_app.core.task import AttemptError, Task
 from queue_app.signals import task_failed, task_finished, task_started
 from queue_app.worker import hygiene
 from queue_app.worker.batch import CANCELLED, LOST, SHUTDOWN, Batch
+from queue_app.worker.forks import end_if_forked
 from queue_app.worker.handling import Find, Handler
 from queue_app.worker.lane import Lane
 from queue_app.worker.limit import SoftLimit
@@ -52,6 +54,7 @@ class Attempts:
         self._worker = worker
         self._log_each = log_each
         self._clock = clock
+        self._home = os.getpid()
 
     def run(self, claimed: Claimed, batch: Batch, slot: Slot, now: float) -> Outcome | None:
         """Run one task on this thread. None when nobody wants to know any more how it ended.
@@ -82,9 +85,11 @@ class Attempts:
                 value = slot.context.copy().run(handler.call, task)
             else:
                 value = slot.context.copy().run(self._call_with_care, handler, task, claimed.lease, batch, slot)
+            end_if_forked(self._home, task.id)
             if task.keep_result > 0.0:
                 result = handler.encode_result(value)
         except BaseException as error:  # noqa: BLE001 - SystemExit too is a failure of the task, not of the worker
+            end_if_forked(self._home, task.id)
             outcome = self._failed(claimed, task, handler, error, batch.marks.get(task.id), self._clock() - now)
             slot.failed += isinstance(outcome, (Failed, Spent))
         else:

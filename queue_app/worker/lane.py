@@ -5,16 +5,19 @@ as any other.
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from asgiref.sync import sync_to_async
 
 from queue_app.context import TIMEOUT, SoftTimeLimit
 from queue_app.core.lease import Lease
 from queue_app.worker import hygiene
+from queue_app.worker.forks import end_if_forked
 
 CLOSE_SECONDS = 1.0
 
@@ -77,6 +80,7 @@ class Lane:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        _lanes.add(self)
 
     def visit(self, lease: Lease, told: Callable[[str], None], timeout: float | None = None) -> Visit:
         """A visit to be run, for `timeout` seconds at most."""
@@ -98,6 +102,11 @@ class Lane:
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(CLOSE_SECONDS)
+
+    def after_fork(self) -> None:
+        """In a child, which has every visit too: not one of them goes on there."""
+        if self._loop is not None:
+            self._loop.stop()
 
     async def _with_hygiene(
         self, visit: Visit, make: Callable[[], Awaitable[Any]]
@@ -122,10 +131,23 @@ class Lane:
             return self._loop
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        home = os.getpid()
         asyncio.set_event_loop(loop)
         try:
             # A handler may stop the loop, too: that ends nobody but itself.
             while self._loop is loop:
                 loop.run_forever()
+                end_if_forked(home, "an async task")
         finally:
             loop.close()
+
+
+_lanes: WeakSet[Lane] = WeakSet()
+
+
+def _after_fork() -> None:
+    for lane in _lanes:
+        lane.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,5 +1,6 @@
 """Tasks that write what they do into the effect ledger."""
 
+import asyncio
 import ctypes
 import os
 import time
@@ -107,3 +108,26 @@ def swallow(context: TaskContext, text: str) -> None:
 def complain(size: int) -> None:
     """At length."""
     raise RuntimeError("x" * size)
+
+
+@task(takes_context=True)
+def fork(context: TaskContext, how: str) -> None:
+    """Fork, and let the child come back into the worker."""
+    note(context, "start")
+    if os.fork() == 0:
+        if how == "raises":
+            raise RuntimeError("the child fails")
+        return
+    note(context, "end")
+
+
+@task(takes_context=True)
+async def fork_async(context: TaskContext) -> None:
+    """The same on the event loop."""
+    note(context, "start")
+    if os.fork() == 0:
+        await asyncio.sleep(0.01)
+        note(context, "child went on")
+        return
+    await asyncio.sleep(0.1)
+    note(context, "end")

@@ -298,3 +298,22 @@ def test_a_stopped_runner_is_ended_after_a_while_and_its_task_runs_elsewhere(rig
 
     until(lambda: len(rig.ledger.by_task("start")[task_id]) == 2, "it runs again", 15)
     assert not is_alive(pid)
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_a_fork_that_comes_back_from_its_handler_is_ended(rig: Rig, processes: str) -> None:
+    forks = rig.enqueue_many(
+        [("fork", ("raises",), 0.0, {}), ("fork", ("returns",), 0.0, {}), ("fork_async", (), 0.0, {})]
+    )
+    others = rig.enqueue_many([("work", (), 0.0, {})] * 100)
+
+    worker = rig.workers.start("--processes", processes, "--concurrency", "1", "--batch-size", "50")
+    rig.wait_for_end([*forks, *others], 20)
+    rig.wait_until_settled()
+
+    rig.check_once()
+    assert rig.ledger.by_task("child went on") == {}
+    assert len({entry.pid for entry in rig.ledger.entries("start")}) == 1
+    assert worker.output.count("came back and is ended") == 3
+    assert rig.workers.stop() == [0]
+    rig.check_conservation()
