@@ -11,7 +11,7 @@ from queue_app.brokers.redis.connection import IDLE_LINES
 from queue_app.brokers.redis.inspection import inspect
 from queue_app.brokers.redis.keys import Keys
 from queue_app.core.answers import Asked, Enqueue
-from queue_app.core.errors import ConfigurationError, StoreRefused, StoreUnavailable
+from queue_app.core.errors import ConfigurationError, StoreRefused, StoreUnavailable, TaskGone
 from queue_app.core.ids import new_id
 from queue_app.core.outcomes import Spent, Succeeded
 from queue_app.core.states import State
@@ -212,6 +212,13 @@ class TestAPurgeThatWasCutOff:
         broker.sweep("tasks")
 
         assert broker.find("r1") is None
+        assert connection.command("KEYS", "task:*") == []
+
+    def test_one_that_began_by_a_clock_since_set_back_is_not_waited_for(self, cut_off, broker, connection, clock):
+        clock.advance(-3600)
+        broker.enqueue(task(id="new"))
+
+        assert broker.cancel("new") is Asked.DONE
         assert connection.command("KEYS", "task:*") == []
 
     def test_what_needs_to_know_where_a_task_stands_finishes_it_first(self, cut_off, broker, connection):
@@ -437,3 +444,62 @@ def test_a_foreign_id_that_ours_cannot_be_called_is_dead_with_its_body(broker, c
     assert dead.body == b'{"id":"x"}'
     assert broker.delete(dead.id) is Asked.DONE
     assert inspect(connection) == []
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"a b"])
+def test_so_is_one_that_a_foreign_worker_held_when_it_died(broker, connection, name):
+    connection.command("SET", b"task:" + name, b'{"id":"x","task_type":"x","max_retries":-1}')
+    connection.command("ZADD", "queue:tasks:inflight", NOW - 1, name)
+    connection.command("HSET", "queue:tasks:leases", name, b"\xfe")
+    connection.command("ZADD", "queue:tasks:inflight", NOW - 1, b"\xff no body")
+
+    moved = broker.reclaim("tasks", lambda claimed: Spent(lease=claimed.lease, body=claimed.body))
+
+    assert moved.count == 2
+    assert broker.claim("tasks", holder="w:1", limit=5) == []
+    (dead,) = broker.list_tasks("tasks", State.DEAD).snapshots
+    assert dead.body.startswith(b'{"id":"x"')
+    assert connection.command("EXISTS", "queue:tasks:inflight", "queue:tasks:leases") == 0
+
+
+class TestARecordAndItsBodyPart:
+    """As a server that drops keys, or somebody with redis-cli, may part them."""
+
+    def test_a_kept_body_without_its_record_leaves_no_tombstone_and_can_be_deleted(self, broker, connection):
+        broker.enqueue(task(id="t1"))
+        broker.cancel("t1")
+        connection.command("DEL", "queue:tasks:cancelled", "queue:tasks:tombstones", "queue:tasks:immediate")
+
+        with pytest.raises(TaskGone):
+            broker.cancel("t1")
+
+        assert connection.command("EXISTS", "queue:tasks:tombstones") == 0
+        assert broker.delete("t1") is Asked.DONE
+        assert broker.find("t1") is None
+        assert broker.enqueue(task(id="t1")).created
+        assert claim_one(broker).lease.task_id == "t1"
+
+    def test_a_cancelled_task_whose_id_a_foreign_producer_used_again_is_revived_as_it_was(self, broker, connection):
+        body = broker.enqueue(task(id="t1")) and broker.get("t1").body
+        broker.cancel("t1")
+        connection.command("SET", "task:t1", b'{"id":"t1","task_type":"another"}')
+
+        broker.revive("t1")
+
+        assert broker.get("t1").task.task_type == json.loads(body)["task_type"]
+
+    def test_a_dead_task_without_its_body_is_gone(self, broker, connection):
+        broker.enqueue(task(id="t1"))
+        broker.settle(Spent(lease=claim_one(broker).lease, body=b'{"id":"t1","task_type":"x"}'))
+        connection.command("RENAME", "task:t1", "finished:t1")
+        connection.command("ZADD", "queue:tasks:cancelled", NOW, "t1")
+
+        with pytest.raises(TaskGone):
+            broker.revive("t1")
+
+
+def test_a_count_that_is_no_number_is_told_and_not_stumbled_over(broker, connection):
+    broker.enqueue(task())
+    connection.command("HSET", "queue:tasks:tombstones", "x", "many", "*", "1")
+
+    assert inspect(connection) == ["tombstones of tasks say 1 in all and 0 one by one"]

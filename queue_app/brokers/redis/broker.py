@@ -1,5 +1,6 @@
 """The broker on Redis: every change of state is one Lua script, and this class is how Python calls them."""
 
+import math
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -32,7 +33,7 @@ from queue_app.core.answers import (
 )
 from queue_app.core.clock import Clock
 from queue_app.core.errors import TaskGone, UndecodableBody, WrongState
-from queue_app.core.lease import Claimed, Lease
+from queue_app.core.lease import Claimed
 from queue_app.core.names import valid_queue
 from queue_app.core.outcomes import Outcome
 from queue_app.core.retention import Retention
@@ -197,17 +198,19 @@ class RedisBroker(Broker):
         expired = self._caller.run("expired", queue, base.checked_limit(limit))
         arguments: list[Word] = []
         for task_id, token, body in expired:
-            lease = Lease(task_id.decode(), queue, token.decode())
-            if body:
-                arguments += self._outcome_arguments(decide(Claimed(lease, body)))
+            lease = words.lease_of(task_id, queue, token)
+            if not body:
+                arguments += words.of_drop(task_id, token)
+            elif lease is None:
+                arguments += words.of_release(task_id, token)
             else:
-                arguments += words.of_drop(lease)
+                arguments += self._outcome_arguments(decide(Claimed(lease, body)))
         return words.to_moved(self._caller.run("reclaim", queue, *arguments))
 
     def sweep(self, queue: str, *, limit: int = base.MAX_BATCH) -> Moved:
         moved = words.to_moved(self._caller.run("sweep", queue, base.checked_limit(limit), base.HOLDER_CLOSED_SECONDS))
         taken = self.take_over(queue)
-        self._finish_purges(queue, older_than=PURGE_OVERDUE_SECONDS)
+        self._finish_purges(queue, before=self.now() - PURGE_OVERDUE_SECONDS)
         return Moved(count=moved.count + taken, more=moved.more or taken >= TAKEOVER_LIMIT)
 
     def take_over(self, queue: str) -> int:
@@ -253,6 +256,8 @@ class RedisBroker(Broker):
             )
             if answer == "done":
                 return
+            if answer == "gone":
+                raise TaskGone(task_id)
             if answer == "wrong":
                 raise WrongState(task_id, snapshot.state)
 
@@ -300,8 +305,7 @@ class RedisBroker(Broker):
         while self._caller.run("purge_slice", queue, record, PURGE_SLICE):
             pass
 
-    def _finish_purges(self, queue: str, *, older_than: float = 0.0) -> None:
-        before = self.now() - older_than
+    def _finish_purges(self, queue: str, *, before: float = math.inf) -> None:
         for record in self._connection.command("SMEMBERS", self._keys.structure(queue, "purges")):
             if float(record.split(b"-")[0]) <= before:
                 self._finish_purge(queue, record.decode())

@@ -30,7 +30,7 @@ class QueueContents:
     @cached_property
     def stale(self) -> dict[str, int]:
         """How many entries of each id are left over in the list."""
-        return {task_id: int(times) for task_id, times in self.hashes["tombstones"].items() if task_id != "*"}
+        return {task_id: _number(times) for task_id, times in self.hashes["tombstones"].items() if task_id != "*"}
 
     @cached_property
     def listed(self) -> Counter[str]:
@@ -125,7 +125,7 @@ class Inspection:
             yield f"{each}: in {structure} of {contents.name}, which it does not belong in"
 
     def _check_tombstones(self, contents: QueueContents) -> Iterator[str]:
-        total = int(contents.hashes["tombstones"].get("*", 0))
+        total = _number(contents.hashes["tombstones"].get("*", "0"))
         if total != sum(contents.stale.values()):
             yield f"tombstones of {contents.name} say {total} in all and {sum(contents.stale.values())} one by one"
         entries = Counter(contents.lists["immediate"])
@@ -167,6 +167,14 @@ class Inspection:
             yield from (key for key in _texts(found) if key.startswith(spaces) or key in self._owned)
             if int(cursor) == 0:
                 return
+
+
+def _number(text: str) -> int:
+    """A count that others may have written: what is none counts as nothing, and the sums disagree."""
+    try:
+        return int(text)
+    except ValueError:
+        return 0
 
 
 def _escaped(prefix: str) -> str:

@@ -112,9 +112,22 @@ def of_outcome(outcome: Outcome, keep_dead: Word, keep_cancelled: Word) -> list[
     return [kind, lease.task_id, lease.token, body, seconds, result, outcome.note, keep_dead, keep_cancelled]
 
 
-def of_drop(lease: Lease) -> list[Word]:
+def of_drop(task_id: bytes, token: bytes) -> list[Word]:
     """The same for a lease that has no body."""
-    return ["drop", lease.task_id, lease.token, b"", 0, b"", b"", "", ""]
+    return ["drop", task_id, token, b"", 0, b"", b"", "", ""]
+
+
+def of_release(task_id: bytes, token: bytes) -> list[Word]:
+    """The same for a lease whose id is no text: the next claim knows what to do with that."""
+    return ["release", task_id, token, b"", 0, b"", b"", "", ""]
+
+
+def lease_of(task_id: bytes, queue: str, token: bytes) -> Lease | None:
+    """A lease that others may have written; None for one whose id or token is no text."""
+    try:
+        return Lease(task_id.decode(), queue, token.decode())
+    except UnicodeDecodeError:
+        return None
 
 
 def _parts(outcome: Outcome) -> tuple[str, bytes, float, bytes]:

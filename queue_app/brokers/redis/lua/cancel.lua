@@ -64,6 +64,8 @@ if state then
   if mark == 'delete' then return delete_finished() end
   return STATE_NAMES[state]
 end
+-- A body that was kept and has no record: it stands nowhere, and a tombstone for it would hide another entry.
+if redis.call('EXISTS', task_prefix .. id) == 0 then return mark == 'delete' and delete_finished() or 'gone' end
 -- While a purge is under way nobody knows whether the task still stands in the line: finish that first.
 if redis.call('SCARD', purges) > 0 then return 'purging' end
 return cancel_waiting()

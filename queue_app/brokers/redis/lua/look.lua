@@ -15,10 +15,18 @@
 
 local answers = {}
 
+-- A foreign producer may have stored a second body under the id of a task that is over.
+local function body_of(id, state)
+  local is_over = state == 'succeeded' or state == 'cancelled'
+  local first, second = task_prefix .. id, finished_prefix .. id
+  if is_over then first, second = second, first end
+  return redis.call('GET', first) or redis.call('GET', second)
+end
+
 for index = 5, #ARGV do
   local id = ARGV[index]
   local state, at = state_of(id)
-  local body = state and (redis.call('GET', task_prefix .. id) or redis.call('GET', finished_prefix .. id))
+  local body = state and body_of(id, state)
   local result = state == 'succeeded' and redis.call('GET', result_prefix .. id)
   answers[#answers + 1] = {state or '', at or '', body or '', result, redis.call('HGET', cancels, id)}
 end

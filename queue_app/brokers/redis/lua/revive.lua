@@ -27,7 +27,9 @@ if not is_known(id) then return 'gone' end
 local state = finished_state(id)
 if state ~= dead and state ~= cancelled then return 'wrong' end
 local key = state == dead and task_prefix .. id or finished_prefix .. id
-if redis.call('GET', key) ~= old_body then return 'changed' end
+local body = redis.call('GET', key)
+if not body then return 'gone' end
+if body ~= old_body then return 'changed' end
 if redis.call('SCARD', purges) > 0 then return 'purging' end
 
 forget(id)
