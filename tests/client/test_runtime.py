@@ -150,6 +150,22 @@ def test_an_embedded_engine_that_died_is_started_again_by_the_next_call(engine, 
         assert [add.get_result(each.id).state for each in (result, again)] == [State.READY, State.READY]
 
 
+def test_those_who_find_an_engine_dead_at_once_do_not_take_each_other_for_it(engine):
+    embedded.start(engine).stop()
+    said = []
+
+    def look():
+        said.extend(embedded._is_alive(engine) for _ in range(1_000))
+
+    together = [threading.Thread(target=look) for _ in range(4)]
+    for each in together:
+        each.start()
+    for each in together:
+        each.join()
+
+    assert said == [False] * 4_000
+
+
 def test_an_embedded_engine_that_does_not_answer_is_left_alone(engine, own_runtime, monkeypatch):
     broker = own_runtime.broker()
     runs = embedded.start(engine).pid

@@ -198,7 +198,8 @@ def _is_alive(data_dir: Path) -> bool:
     """Whether a server works on these files, answering or not: it holds a lock that it inherited."""
     with _alive_file(data_dir).open("w") as alive:
         try:
-            fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Shared: two who look at once must not take each other for a server.
+            fcntl.flock(alive, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
         return False
