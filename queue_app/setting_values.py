@@ -32,6 +32,7 @@ SERVER_SCHEMES = (
 )
 _LISTED = "embedded://, memory://, redis://, rediss://, unix://, redis+sentinel://, redis+cluster://"
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})", re.ASCII)
+_DATABASE = re.compile(r"/?\d{0,5}", re.ASCII)
 _PREFIX = re.compile(r"[A-Za-z0-9_.:-]{0,100}", re.ASCII)
 _RETENTION = {"cancelled": "cancelled_seconds", "dead": "dead_seconds", "idempotency": "idempotency_seconds"}
 _LONGEST_SECONDS = 100 * 366 * 86_400
@@ -206,6 +207,8 @@ def _check_server(scheme: str, value: str) -> None:
         is_complete = bool(parts.path) if scheme == "unix" else bool("+" in scheme or parts.hostname)
         if "+" not in scheme:
             _ = parts.port
+            # The client library makes database 0 of whatever it cannot read there, and 78 of "7/8".
+            is_complete = is_complete and (scheme == "unix" or bool(_DATABASE.fullmatch(parts.path)))
     except ValueError:
         is_complete = False
     if not is_complete:

@@ -93,6 +93,7 @@ def test_a_value_is_read(settings, key, value, read):
     [
         *(("URL", value) for value in ("", None, 6379, b"redis://x", "localhost", "localhost:0", "localhost:99999")),
         *(("URL", value) for value in ("amqp://host", "database://", "REDIS://x", "redis://", "unix://", "://")),
+        *(("URL", value) for value in ("redis://host:1/two", "rediss://host:1/7/8", "redis://host:1/-1")),
         *(("URL", value) for value in ("memory://x", "embedded:///srv", "redis://host:port", "redis://[::1")),
         *(("EMBEDDED_DIR", value) for value in ("", "var/engine", None, 5)),
         *(("PREFIX", value) for value in (None, "a b", "{a}", "a*", "x" * 101)),
