@@ -70,7 +70,7 @@ def _told(task: Task, error: Exception, now: float) -> AttemptError:
     return AttemptError(
         attempt=task.attempt,
         type=type(error).__qualname__,
-        message=policy.cut(str(error), policy.MESSAGE_LIMIT),
+        message=policy.cut(policy.text_of(error), policy.MESSAGE_LIMIT),
         at=now,
         traceback=policy.cut("".join(traceback.format_exception(error)), policy.TRACEBACK_LIMIT),
         worker=WORKER,

@@ -83,6 +83,15 @@ def with_error(task: Task, error: AttemptError) -> tuple[AttemptError, ...]:
     return (*older, error)
 
 
+def text_of(error: BaseException) -> str:
+    """What an error says, fit to be stored and logged. Raises nothing: its words are somebody's code."""
+    try:
+        # Half a surrogate pair, as in a file name that is no UTF-8, can be neither stored nor logged.
+        return str(error).encode("utf-8", "backslashreplace").decode()
+    except BaseException as another:  # noqa: BLE001 - see above
+        return f"<no text: {type(another).__name__}>"
+
+
 def cut(text: str, limit: int) -> str:
     """`text` in at most `limit` characters, the middle left out with a mark."""
     if len(text) <= limit:

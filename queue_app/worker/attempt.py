@@ -205,7 +205,7 @@ class Attempts:
         return AttemptError(
             attempt=task.attempt,
             type=type(error).__qualname__,
-            message=policy.cut(_text_of(error), policy.MESSAGE_LIMIT),
+            message=policy.cut(policy.text_of(error), policy.MESSAGE_LIMIT),
             at=self._outlook.store_now(),
             traceback=policy.cut(_traceback_of(error), policy.TRACEBACK_LIMIT),
             worker=self._worker,
@@ -250,16 +250,8 @@ def _say_failed(claimed: Claimed, task: Task, error: BaseException, outcome: Out
         task.task_type,
         claimed.lease.queue,
         task.attempt,
-        policy.cut(f"{type(error).__name__}: {_text_of(error)}", ERROR_IN_LOG_LIMIT).replace("\n", " "),
+        policy.cut(f"{type(error).__name__}: {policy.text_of(error)}", ERROR_IN_LOG_LIMIT).replace("\n", " "),
     )
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        # Half a surrogate pair, as in a file name that is no UTF-8, can be neither stored nor logged.
-        return str(error).encode("utf-8", "backslashreplace").decode()
-    except BaseException as another:  # noqa: BLE001 - the text of somebody's error is somebody's code
-        return f"<no text: {type(another).__name__}>"
 
 
 def _traceback_of(error: BaseException) -> str:

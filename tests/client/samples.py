@@ -33,6 +33,13 @@ class Broken(Exception):
     """What failing tasks raise."""
 
 
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise Broken
+
+
 @task
 def add(a: int, b: int = 0) -> int:
     """Add two numbers.
@@ -81,6 +88,8 @@ def fail(how: str, after: float | None = None) -> None:
             raise Snooze(after=after or 0)
         case "reject":
             raise Reject("not today")
+        case "mute":
+            raise Mute
     raise Broken("broken")
 
 

@@ -62,6 +62,7 @@ def test_arguments_make_the_way_through_bytes():
         ("break", State.RETRYING, ["Broken"]),
         ("retry", State.RETRYING, ["Retry"]),
         ("reject", State.DEAD, ["Reject"]),
+        ("mute", State.RETRYING, ["Mute"]),
         ("snooze", State.SCHEDULED, []),
     ],
 )
