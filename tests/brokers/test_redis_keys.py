@@ -338,6 +338,15 @@ def test_names_that_were_closed_long_ago_are_swept(broker, connection, clock):
     assert connection.command("EXISTS", Keys().structure("tasks", "closed")) == 0
 
 
+def test_the_queues_of_a_worker_are_known_again_after_the_store_was_emptied(broker, connection):
+    broker.announce(RECORD)
+    connection.command("FLUSHALL")
+
+    broker.announce(RECORD)
+
+    assert broker.queues() == sorted(RECORD.queues)
+
+
 def run_one_that_dies(broker, queue):
     broker.settle(Spent(lease=claim_one(broker, queue).lease, body=b"{}", note=b"x"))
 

@@ -377,20 +377,26 @@ class RedisBroker(Broker):
     def announce(self, worker: WorkerRecord) -> None:
         for queue in worker.queues:
             self._register(queue)
-        self._announce(worker.name, msgspec.json.encode(worker))
+        is_first, _ = self._announce(worker.name, msgspec.json.encode(worker))
+        if is_first:
+            # Or the store has forgotten everything since; a foreign producer tells it of no queue.
+            self._registered.difference_update(worker.queues)
+            for queue in worker.queues:
+                self._register(queue)
 
     def retire(self, name: str) -> None:
         self._connection.command("HDEL", self._keys.workers, name)
         self._connection.command("ZREM", f"{self._keys.workers}:seen", name)
 
     def workers(self) -> list[WorkerRecord]:
-        told = (words.to_worker(record, seen) for _, record, seen in self._announce("", b""))
+        _, records = self._announce("", b"")
+        told = (words.to_worker(record, seen) for _, record, seen in sorted(records))
         return [worker for worker in told if worker is not None]
 
-    def _announce(self, name: str, record: bytes) -> list[Reply]:
+    def _announce(self, name: str, record: bytes) -> tuple[int, list[Reply]]:
         keys = (self._keys.workers, f"{self._keys.workers}:seen")
-        replies: list[Reply] = self._caller.run_apart("announce", keys, base.WORKER_GONE_SECONDS, name, record)
-        return sorted(replies)
+        is_first, records = self._caller.run_apart("announce", keys, base.WORKER_GONE_SECONDS, name, record)
+        return is_first, records
 
     def concerns(self) -> list[str]:
         if self._connection.is_cluster:

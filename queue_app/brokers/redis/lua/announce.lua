@@ -7,7 +7,7 @@
 --   1 now, 2 gone_after seconds
 --   3 name, 4 record: both empty to forget the silent ones only
 -- RETURNS
---   {name, record, seen, …} of all that are alive
+--   whether the record is the first of this worker, and {name, record, seen} of each that is alive
 local workers     = KEYS[1]
 local seen        = KEYS[2]
 local given_now   = ARGV[1]
@@ -26,8 +26,9 @@ for _, gone in ipairs(redis.call('ZRANGEBYSCORE', seen, '-inf', now - gone_after
   redis.call('HDEL', workers, gone)
   redis.call('ZREM', seen, gone)
 end
+local is_first = 0
 if name ~= '' then
-  redis.call('HSET', workers, name, record)
+  is_first = redis.call('HSET', workers, name, record)
   redis.call('ZADD', seen, now, name)
 end
 local answers = {}
@@ -35,4 +36,4 @@ for _, alive in ipairs(redis.call('ZRANGE', seen, 0, -1)) do
   local said = redis.call('HGET', workers, alive)
   if said then answers[#answers + 1] = {alive, said, redis.call('ZSCORE', seen, alive)} end
 end
-return answers
+return {is_first, answers}
