@@ -114,9 +114,9 @@ class Loop(ABC):
         now = self._clock()
         self._deaths = [at for at in self._deaths if now - at < RESTARTS_WITHIN_SECONDS] + [now]
         if len(self._deaths) > RESTARTS:
-            logger.critical("duty gave up duty=%s error=%s", self.name, type(error).__name__)
             self.is_stopping = True
             self._desk.duty_gave_up(self, error)
+            logger.critical("duty gave up duty=%s error=%s", self.name, type(error).__name__)
         return self._retries.failed()
 
     def _run(self) -> None:
@@ -127,5 +127,6 @@ class Loop(ABC):
                 if delay > 0 and self._wake.wait(delay):
                     self._wake.clear()
         except BaseException as error:
-            logger.critical("duty ended duty=%s error=%s", self.name, type(error).__name__, exc_info=True)
+            # First: to log is to run somebody's filters, and one that raises may be what ended the duty.
             self._desk.duty_gave_up(self, error)
+            logger.critical("duty ended duty=%s error=%s", self.name, type(error).__name__, exc_info=True)

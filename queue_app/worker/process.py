@@ -120,9 +120,9 @@ class Process(ABC):
 
     def duty_gave_up(self, duty: Loop, error: BaseException) -> None:
         """A duty died more often than it may: the worker ends, and its exit code says so."""
-        logger.critical("worker stops, a duty gave up duty=%s error=%s", duty.name, type(error).__name__)
         self._has_given_up = True
         self._inbox.put(GAVE_UP)
+        logger.critical("worker stops, a duty gave up duty=%s error=%s", duty.name, type(error).__name__)
 
     def all_idle(self) -> None:
         """A burst has found nothing more to do."""

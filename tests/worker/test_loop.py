@@ -1,5 +1,6 @@
 """A background duty: it goes on, it is started again, or it takes the worker down. It is never silently gone."""
 
+import logging
 import threading
 from collections.abc import Callable
 
@@ -120,6 +121,24 @@ def test_a_thread_that_ends_unasked_takes_the_worker_down(desk: DeskStub) -> Non
 
     assert not duty.is_alive
     assert [type(error) for error in desk.gave_up] == [SystemExit]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_duty_whose_log_raises_takes_the_worker_down(desk: DeskStub) -> None:
+    logger = logging.getLogger("forgequeue.worker")
+
+    def refuse(record: logging.LogRecord) -> bool:
+        raise AttributeError(record.name)
+
+    duty = Duty(desk, raises(ValueError("a defect")))
+    logger.addFilter(refuse)
+    try:
+        duty.start()
+        assert duty.join(5)
+    finally:
+        logger.removeFilter(refuse)
+
+    assert [type(error) for error in desk.gave_up] == [AttributeError]
 
 
 def test_stop_ends_it_at_once_though_it_sleeps(desk: DeskStub) -> None:
